@@ -1,0 +1,127 @@
+"""Parameters with their defaults and ranges: the only place a default value appears."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+from gpuboost.dtypes import DEPTHWISE, LEAFWISE, SYMMETRIC
+
+GROW_POLICIES = {"depthwise": DEPTHWISE, "leafwise": LEAFWISE, "symmetric": SYMMETRIC}
+DEVICES = ("auto", "cpu", "cuda")
+
+#: Depth and leaves that stand for "no limit".
+NO_DEPTH_LIMIT = 1 << 20
+NO_LEAF_LIMIT = 1 << 30
+
+#: Symmetric trees have 2**depth leaves.
+MAX_SYMMETRIC_DEPTH = 16
+
+
+@dataclass(frozen=True)
+class Number:
+    """The range of a numeric parameter."""
+
+    low: float
+    high: float = math.inf
+    integer: bool = False
+    low_open: bool = False
+    none: bool = False
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise an error that says what is allowed."""
+        if value is None and self.none:
+            return
+        kind = numbers.Integral if self.integer else numbers.Real
+        if isinstance(value, bool) or not isinstance(value, kind):
+            raise TypeError(f"{name} must be {self}; got {value!r} of type {type(value).__name__}")
+        number = float(value)
+        too_low = number <= self.low if self.low_open else number < self.low
+        if too_low or number > self.high or not math.isfinite(number):
+            raise ValueError(f"{name} must be {self}; got {value!r}")
+
+    def __str__(self) -> str:
+        what = "an integer" if self.integer else "a number"
+        low = f"above {self.low:g}" if self.low_open else f"at least {self.low:g}"
+        high = "" if math.isinf(self.high) else f" and at most {self.high:g}"
+        return f"{what} {low}{high}{' or None' if self.none else ''}"
+
+
+RANGES = {
+    "n_estimators": Number(1, integer=True),
+    "learning_rate": Number(0, low_open=True),
+    "max_depth": Number(1, integer=True, none=True),
+    "max_leaves": Number(2, integer=True, none=True),
+    "max_bins": Number(2, 256, integer=True),
+    "min_child_weight": Number(0),
+    "min_samples_leaf": Number(1, integer=True),
+    "min_split_gain": Number(0),
+    "reg_lambda": Number(0),
+    "reg_alpha": Number(0),
+    "max_delta_step": Number(0),
+    "subsample": Number(0, 1, low_open=True),
+    "colsample_bytree": Number(0, 1, low_open=True),
+    "colsample_bylevel": Number(0, 1, low_open=True),
+    "colsample_bynode": Number(0, 1, low_open=True),
+    "early_stopping_rounds": Number(1, integer=True, none=True),
+    "verbose": Number(0, integer=True),
+}
+
+
+@dataclass(frozen=True)
+class BoostParams:
+    """Parameters of gradient boosting; the estimators' docstrings say what each one does."""
+
+    n_estimators: int = 100
+    learning_rate: float = 0.1
+    max_depth: int | None = None
+    max_leaves: int | None = None
+    grow_policy: str = "depthwise"
+    max_bins: int = 256
+    min_child_weight: float = 1.0
+    min_samples_leaf: int = 1
+    min_split_gain: float = 0.0
+    reg_lambda: float = 1.0
+    reg_alpha: float = 0.0
+    max_delta_step: float = 0.0
+    subsample: float = 1.0
+    colsample_bytree: float = 1.0
+    colsample_bylevel: float = 1.0
+    colsample_bynode: float = 1.0
+    early_stopping_rounds: int | None = None
+    verbose: int = 0
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        for name, allowed in RANGES.items():
+            allowed.check(name, getattr(self, name))
+        if self.grow_policy not in GROW_POLICIES:
+            raise ValueError(f"grow_policy must be one of {', '.join(map(repr, GROW_POLICIES))}; got {self.grow_policy!r}")
+        if self.order == SYMMETRIC:
+            if self.max_leaves is not None:
+                raise ValueError(
+                    f"max_leaves must be None with grow_policy='symmetric', whose trees have 2**max_depth leaves; got {self.max_leaves!r}"
+                )
+            if self.depth_limit > MAX_SYMMETRIC_DEPTH:
+                raise ValueError(f"max_depth must be at most {MAX_SYMMETRIC_DEPTH} with grow_policy='symmetric'; got {self.max_depth!r}")
+
+    @property
+    def order(self) -> int:
+        """Growth order as the kernels know it."""
+        return GROW_POLICIES[self.grow_policy]
+
+    @property
+    def depth_limit(self) -> int:
+        """Depth limit with the policy's default: 6, or none for leaf-wise growth."""
+        if self.max_depth is not None:
+            return int(self.max_depth)
+        return NO_DEPTH_LIMIT if self.order == LEAFWISE else 6
+
+    @property
+    def leaf_limit(self) -> int:
+        """Leaf limit with the policy's default: 31 for leaf-wise growth, or none."""
+        if self.max_leaves is not None:
+            return int(self.max_leaves)
+        return 31 if self.order == LEAFWISE else NO_LEAF_LIMIT

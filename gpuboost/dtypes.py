@@ -1,0 +1,118 @@
+"""Every array dtype and record layout of the engine, with the reason for each width.
+
+The records are shared by all devices: a CUDA kernel reads the same bytes as its CPU twin.
+"""
+
+import numpy as np
+
+#: A bin is one byte: the bin matrix is what training reads most.
+BIN = np.uint8
+
+#: Bin 0 is the missing value, always. Value bins start at 1. With the missing bin at the bottom, "goes right" is one unsigned
+#: comparison, ``uint8(bin - a) > b``, for both missing directions (see ``formulas.split_code``).
+MISSING_BIN = 0
+
+#: Cells per feature in a histogram. A constant stride turns the address of a cell into a shift and an add.
+HIST_STRIDE = 256
+
+#: Most value bins a feature can have: one code is kept for the missing value.
+MAX_VALUE_BINS = HIST_STRIDE - 1
+
+#: Row ids. Four bytes halve the traffic of the partition step; 2**31 rows of bins would need 2 GiB a column anyway.
+ROW = np.int32
+
+#: A histogram cell and a row's gradient pair: ``(gradient << 32) + hessian``. Both halves stay below 2**31 in sum (the scale sees
+#: to it), so one 64-bit addition adds both and never carries from one into the other.
+PACKED = np.int64
+
+#: Fine sums behind the leaf values.
+FINE = np.int64
+
+#: Growth orders.
+DEPTHWISE, LEAFWISE, SYMMETRIC = 0, 1, 2
+
+#: What a grower needs to know besides the data; one record, so that a kernel takes one argument.
+GROWTH = np.dtype(
+    [
+        ("gradient_unit", np.float64),  # value of one gradient step: a power of two
+        ("hessian_unit", np.float64),
+        ("min_child_weight", np.float64),
+        ("min_split_gain", np.float64),
+        ("reg_lambda", np.float64),
+        ("reg_alpha", np.float64),
+        ("max_delta_step", np.float64),
+        ("min_samples_leaf", np.int64),  # 1: not checked (a split with gain has rows on both sides)
+        ("order", np.int32),
+        ("max_depth", np.int32),
+        ("max_leaves", np.int32),
+        ("level_features", np.int32),  # how many features each level may use
+        ("node_features", np.int32),  # and each node
+        ("column_key", np.uint32),  # key of this tree's column draws
+    ],
+    align=True,
+)
+
+#: The best split of a node: what the search writes.
+SPLIT = np.dtype(
+    [
+        ("gain", np.float64),  # 0: no split
+        ("left", PACKED),  # packed sums of the rows that go left
+        ("feature", np.int32),  # -1: no split
+        ("bin", np.uint8),  # bins up to this one go left
+        ("missing_left", np.uint8),
+    ],
+    align=True,
+)
+
+#: A node while its tree grows.
+NODE = np.dtype(
+    [
+        ("split", SPLIT),  # the best split, made or not
+        ("sums", PACKED),  # packed sums of the node's rows
+        ("begin", np.int64),  # its rows are rows[begin:end]
+        ("end", np.int64),
+        ("depth", np.int32),
+        ("left", np.int32),  # -1: a leaf
+        ("right", np.int32),
+        ("slot", np.int32),  # its histogram in the pool, -1: none kept
+        ("open", np.int32),  # 1: may still be split
+    ],
+    align=True,
+)
+
+#: One piece of a node's rows, the unit of parallel partition.
+PIECE = np.dtype(
+    [
+        ("begin", np.int64),
+        ("end", np.int64),
+        ("n_left", np.int64),  # found by the first pass
+        ("left_at", np.int64),  # where the second pass puts them
+        ("right_at", np.int64),
+        ("node", np.int32),
+    ],
+    align=True,
+)
+
+#: How far the growth of a tree has come.
+PROGRESS = np.dtype(
+    [
+        ("n_nodes", np.int32),
+        ("n_leaves", np.int32),
+        ("level", np.int32),  # levels finished (symmetric growth)
+        ("n_free", np.int32),  # free slots in the histogram pool
+        ("n_chosen", np.int32),  # nodes being split in this step
+        ("n_pieces", np.int32),
+        ("n_pairs", np.int32),  # pairs of children whose histograms are due
+    ],
+    align=True,
+)
+
+#: Two siblings whose histograms are due. Only the smaller one is built from its rows if the parent's histogram is still there.
+PAIR = np.dtype(
+    [
+        ("small", np.int32),
+        ("large", np.int32),  # -1: none (the root)
+        ("inherits", np.int32),  # 1: the larger one's slot holds the parent's histogram
+    ],
+    align=True,
+)

@@ -1,0 +1,189 @@
+"""scikit-learn plumbing shared by the estimators: parameters to config, input checks, fitted attributes."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from gpuboost.backend import Backend, check_device, get_backend, n_threads
+from gpuboost.binning import BinMapper
+from gpuboost.boosting import Booster, EvalSet, History, boost
+from gpuboost.config import RANGES, BoostParams
+from gpuboost.data import check_weight, to_native
+from gpuboost.ensemble import Ensemble
+from gpuboost.losses import LOSSES, Loss
+from gpuboost.metrics import resolve_metrics
+
+IMPORTANCE_TYPES = ("gain", "split", "cover")
+
+
+class BaseBoost(BaseEstimator):
+    """What boosting estimators share."""
+
+    def __sklearn_tags__(self) -> Any:
+        """Missing values are fine."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _check_params(self) -> BoostParams:
+        """Parameters as a checked config; raises before any work is done."""
+        params = BoostParams(grow_policy=self.grow_policy, **{name: getattr(self, name) for name in RANGES})
+        check_device(self.device)
+        n_threads(self.n_jobs)
+        if self.importance_type not in IMPORTANCE_TYPES:
+            allowed = ", ".join(map(repr, IMPORTANCE_TYPES))
+            raise ValueError(f"importance_type must be one of {allowed}; got {self.importance_type!r}")
+        return params
+
+    def _check_x(self, x: Any, reset: bool) -> np.ndarray:
+        x = validate_data(self, x, reset=reset, dtype="numeric", ensure_all_finite=False, accept_sparse=False)
+        return to_native(x)
+
+    def _check_xy(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        x, y = validate_data(self, x, y, reset=True, dtype="numeric", ensure_all_finite=False, accept_sparse=False, y_numeric=False)
+        return to_native(x), y
+
+    def _loss(self, allowed: dict[str, str]) -> Loss:
+        if self.objective not in allowed:
+            raise ValueError(f"objective must be one of {', '.join(map(repr, allowed))}; got {self.objective!r}")
+        return LOSSES[allowed[self.objective]]
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, numbers.Integral):
+            return int(self.random_state) & 0xFFFFFFFF
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)) if self.random_state is not None else 0
+
+    def _fit_boosting(
+        self,
+        x: np.ndarray,
+        y: np.ndarray,
+        weight: np.ndarray,
+        evals: list[tuple[np.ndarray, np.ndarray, np.ndarray]],
+        loss: Loss,
+        task: str,
+        n_classes: int,
+        params: BoostParams,
+    ) -> tuple[Ensemble, History]:
+        """Train; touches no attribute of the estimator."""
+        with get_backend(self.device, self.n_jobs) as backend:
+            metrics = resolve_metrics(self.eval_metric, task, loss.metric, self._from_raw, backend)
+            mapper = BinMapper.fit(x, weight, params.max_bins, backend)
+            binned = mapper.transform(x, backend, by_rows=True)
+            base_score = loss.base_score(y, weight, n_classes, backend)
+            sets = [
+                EvalSet(f"validation_{i}", mapper.transform(ex, backend, by_rows=False), ey, ew, np.repeat(base_score[:, None], len(ey), 1))
+                for i, (ex, ey, ew) in enumerate(evals)
+            ]
+            booster = Booster(mapper, binned, y, weight, base_score, loss, params, self._seed(), backend)
+            return boost(booster, base_score, sets, metrics if sets else [], self._reporter(params))
+
+    def _reporter(self, params: BoostParams) -> Any:
+        if params.verbose == 0:
+            return None
+
+        def report(number: int, results: dict[str, dict[str, list[float]]]) -> None:
+            if number % params.verbose == 0 or number == params.n_estimators - 1:
+                scores = "".join(f"  {s}-{m}: {v[-1]:.6g}" for s, own in results.items() for m, v in own.items())
+                print(f"[{number + 1}/{params.n_estimators}]{scores}", flush=True)
+
+        return report
+
+    def _set_fitted(self, ensemble: Ensemble, history: History, params: BoostParams) -> None:
+        """All fitted attributes at once, after everything that can fail."""
+        self._ensemble = ensemble
+        self.n_estimators_ = ensemble.n_rounds
+        self.evals_result_ = history.results
+        early = params.early_stopping_rounds is not None
+        self._best_rounds = history.best_round + 1 if early else ensemble.n_rounds
+        for name, value in (("best_iteration_", history.best_round), ("best_score_", history.best_score)):
+            if early:
+                setattr(self, name, value)
+            else:
+                self.__dict__.pop(name, None)
+
+    def _check_evals(self, eval_set: Any, eval_sample_weight: Any, params: BoostParams) -> list[tuple[Any, Any, np.ndarray]]:
+        """(X, y, weight) of each eval set; X and y as the estimator's ``_check_eval_y`` leaves them."""
+        if eval_set is None:
+            if params.early_stopping_rounds is not None:
+                raise ValueError(f"early_stopping_rounds={params.early_stopping_rounds} needs an eval_set")
+            if eval_sample_weight is not None:
+                raise ValueError("eval_sample_weight was given without an eval_set")
+            return []
+        pairs = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
+        if not pairs or any(not isinstance(p, (tuple, list)) or len(p) != 2 for p in pairs):
+            raise ValueError("eval_set must be a pair (X, y) or a list of such pairs")
+        weights = list(eval_sample_weight) if eval_sample_weight is not None else [None] * len(pairs)
+        if len(weights) != len(pairs):
+            raise ValueError(f"eval_sample_weight must have one entry for each of the {len(pairs)} eval sets; got {len(weights)}")
+        out = []
+        for i, ((ex, ey), ew) in enumerate(zip(pairs, weights, strict=True)):
+            ex = self._check_x(ex, reset=False)
+            out.append((ex, self._check_eval_y(f"y of eval_set[{i}]", ey, len(ex)), check_weight(ew, len(ex), f"eval_sample_weight[{i}]")))
+        return out
+
+    def _check_fitted(self) -> Ensemble:
+        ensemble: Ensemble | None = self.__dict__.get("_ensemble")
+        if ensemble is None:
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet; call fit before using this method")
+        return ensemble
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether fit has finished."""
+        return "_ensemble" in self.__dict__
+
+    def _backend(self, n_rows: int) -> Backend:
+        return get_backend(self.device, 1 if n_rows < 256 else self.n_jobs)
+
+    def _raw(self, x: Any) -> np.ndarray:
+        """Raw scores, (n_outputs, n_rows)."""
+        ensemble = self._check_fitted()
+        # one row through validate_data takes longer than through the trees: plain arrays that need no check skip it
+        plain = type(x) is np.ndarray and x.ndim == 2 and x.dtype.char in "fd" and x.shape[1] == self.n_features_in_ and len(x) > 0
+        if not plain or hasattr(self, "feature_names_in_"):
+            x = self._check_x(x, reset=False)
+        with self._backend(len(x)) as backend:
+            return ensemble.raw(x, backend, self._best_rounds)
+
+    def _staged(self, x: Any) -> Iterator[np.ndarray]:
+        ensemble = self._check_fitted()
+        x = self._check_x(x, reset=False)
+        with self._backend(len(x)) as backend:
+            yield from ensemble.staged_raw(x, backend)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Importance of each feature, adding up to 1; ``importance_type`` says which kind."""
+        total = self._check_fitted().importance(self.importance_type)
+        return total / total.sum() if total.sum() > 0 else total
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the model: equal fingerprints mean equal predictions, bit for bit.
+
+        Returns
+        -------
+        str
+            64 hexadecimal digits.
+        """
+        return self._check_fitted().fingerprint()
+
+
+def probabilities(raw: np.ndarray) -> np.ndarray:
+    """Class probabilities from raw scores."""
+    if len(raw) == 1:
+        out = np.empty((raw.shape[1], 2))
+        np.negative(raw[0], out=out[:, 1])
+        np.exp(np.clip(out[:, 1], -700.0, 700.0), out=out[:, 1])
+        out[:, 1] += 1.0
+        np.reciprocal(out[:, 1], out=out[:, 1])
+        np.subtract(1.0, out[:, 1], out=out[:, 0])
+        return out
+    shifted = np.exp(raw - raw.max(axis=0))
+    return np.ascontiguousarray((shifted / shifted.sum(axis=0)).T)

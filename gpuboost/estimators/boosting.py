@@ -1,0 +1,490 @@
+"""Gradient boosting: a regressor and a classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from gpuboost.config import BoostParams
+from gpuboost.data import check_numbers, check_weight
+from gpuboost.estimators._base import BaseBoost, probabilities
+from gpuboost.losses import LOSSES
+
+DEFAULT = BoostParams()
+
+
+class GPUBoostRegressor(RegressorMixin, BaseBoost):
+    """Gradient boosting for regression.
+
+    Parameters
+    ----------
+    objective : {"squared_error"}, default="squared_error"
+        Loss to minimise.
+    n_estimators : int, default=100
+        Boosting rounds.
+    learning_rate : float, default=0.1
+        Factor on every leaf value.
+    max_depth : int, default=None
+        Most splits between the root and a leaf. None: 6, or no limit for leaf-wise growth.
+    max_leaves : int, default=None
+        Most leaves of a tree. None: no limit, or 31 for leaf-wise growth.
+    grow_policy : {"depthwise", "leafwise", "symmetric"}, default="depthwise"
+        Order of growth: level by level, always the leaf with the highest gain, or one split for all nodes of a level.
+    max_bins : int, default=256
+        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin is one byte, 256 leaves 255 for
+        values.
+    min_child_weight : float, default=1.0
+        Least sum of hessians in a leaf.
+    min_samples_leaf : int, default=1
+        Least number of training rows in a leaf.
+    min_split_gain : float, default=0.0
+        Least gain of a split (gamma). With symmetric growth, least sum of the gains of a level.
+    reg_lambda, reg_alpha : float, default=1.0, 0.0
+        L2 and L1 penalties on leaf values.
+    max_delta_step : float, default=0.0
+        Largest leaf value before ``learning_rate``; 0 means no limit.
+    subsample : float, default=1.0
+        Chance of each row to be used in a round.
+    colsample_bytree, colsample_bylevel, colsample_bynode : float, default=1.0
+        Fractions of the features drawn for a tree, from those for a level, and from those for a node.
+    early_stopping_rounds : int, default=None
+        Stop when the last metric on the last eval set has not improved for this many rounds; predictions then use the best round.
+    eval_metric : str, callable or list, default=None
+        Metrics on the eval sets: "rmse", "mae"; or a callable ``metric(y, prediction)``, lower being better. None: the loss.
+    importance_type : {"gain", "split", "cover"}, default="gain"
+        What ``feature_importances_`` adds up over a feature's splits.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to train. This version trains on the CPU; "cuda" raises.
+    n_jobs : int, default=None
+        Threads; None or -1 means all cores. The model does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of row and column sampling and of rounding. None means 0: training is always repeatable.
+    verbose : int, default=0
+        Print the metrics every this many rounds; 0 prints nothing.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if X had string column names.
+    feature_importances_ : ndarray of shape (n_features,)
+        Importance of each feature, adding up to 1.
+    n_estimators_ : int
+        Rounds that were trained.
+    evals_result_ : dict
+        Metrics of every eval set and round: ``evals_result_["validation_0"]["rmse"]``.
+    best_iteration_ : int
+        Best round, counted from 0; only with early stopping.
+    best_score_ : float
+        Its score; only with early stopping.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from gpuboost import GPUBoostRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = GPUBoostRegressor(n_estimators=50, max_depth=3).fit(X, y)
+    >>> bool(model.score(X, y) > 0.6)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        objective: str = "squared_error",
+        n_estimators: int = DEFAULT.n_estimators,
+        learning_rate: float = DEFAULT.learning_rate,
+        max_depth: int | None = DEFAULT.max_depth,
+        max_leaves: int | None = DEFAULT.max_leaves,
+        grow_policy: str = DEFAULT.grow_policy,
+        max_bins: int = DEFAULT.max_bins,
+        min_child_weight: float = DEFAULT.min_child_weight,
+        min_samples_leaf: int = DEFAULT.min_samples_leaf,
+        min_split_gain: float = DEFAULT.min_split_gain,
+        reg_lambda: float = DEFAULT.reg_lambda,
+        reg_alpha: float = DEFAULT.reg_alpha,
+        max_delta_step: float = DEFAULT.max_delta_step,
+        subsample: float = DEFAULT.subsample,
+        colsample_bytree: float = DEFAULT.colsample_bytree,
+        colsample_bylevel: float = DEFAULT.colsample_bylevel,
+        colsample_bynode: float = DEFAULT.colsample_bynode,
+        early_stopping_rounds: int | None = DEFAULT.early_stopping_rounds,
+        eval_metric: Any = None,
+        importance_type: str = "gain",
+        device: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = DEFAULT.verbose,
+    ) -> None:
+        self.objective = objective
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.max_leaves = max_leaves
+        self.grow_policy = grow_policy
+        self.max_bins = max_bins
+        self.min_child_weight = min_child_weight
+        self.min_samples_leaf = min_samples_leaf
+        self.min_split_gain = min_split_gain
+        self.reg_lambda = reg_lambda
+        self.reg_alpha = reg_alpha
+        self.max_delta_step = max_delta_step
+        self.subsample = subsample
+        self.colsample_bytree = colsample_bytree
+        self.colsample_bylevel = colsample_bylevel
+        self.colsample_bynode = colsample_bynode
+        self.early_stopping_rounds = early_stopping_rounds
+        self.eval_metric = eval_metric
+        self.importance_type = importance_type
+        self.device = device
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None, eval_sample_weight: Any = None) -> GPUBoostRegressor:
+        """Train on a set of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers; NaN means missing.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a row of weight 0 is as if it were not there.
+        eval_set : pair (X, y) or list of pairs, default=None
+            Sets to evaluate on after every round.
+        eval_sample_weight : list of array-like, default=None
+            Weights for each eval set.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        params = self._check_params()
+        loss = self._loss({"squared_error": "squared_error"})
+        X, y = self._check_xy(X, y)
+        y = check_numbers("y", y, len(X))
+        weight = check_weight(sample_weight, len(X))
+        evals = self._check_evals(eval_set, eval_sample_weight, params)
+        self._set_fitted(*self._fit_boosting(X, y, weight, evals, loss, "regression", 1, params), params)
+        return self
+
+    def _check_eval_y(self, name: str, y: Any, n_rows: int) -> np.ndarray:
+        return check_numbers(name, y, n_rows)
+
+    def _from_raw(self, raw: np.ndarray) -> np.ndarray:
+        return raw[0]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Predictions.
+        """
+        return self._from_raw(self._raw(X))
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """Predict targets after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        ndarray of shape (n_samples,)
+            Predictions after 1, 2, ... rounds.
+        """
+        for raw in self._staged(X):
+            yield self._from_raw(raw)
+
+
+class GPUBoostClassifier(ClassifierMixin, BaseBoost):
+    """Gradient boosting for two or more classes.
+
+    Parameters
+    ----------
+    objective : {"log_loss"}, default="log_loss"
+        Loss to minimise.
+    n_estimators : int, default=100
+        Boosting rounds.
+    learning_rate : float, default=0.1
+        Factor on every leaf value.
+    max_depth : int, default=None
+        Most splits between the root and a leaf. None: 6, or no limit for leaf-wise growth.
+    max_leaves : int, default=None
+        Most leaves of a tree. None: no limit, or 31 for leaf-wise growth.
+    grow_policy : {"depthwise", "leafwise", "symmetric"}, default="depthwise"
+        Order of growth: level by level, always the leaf with the highest gain, or one split for all nodes of a level.
+    max_bins : int, default=256
+        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin is one byte, 256 leaves 255 for
+        values.
+    min_child_weight : float, default=1.0
+        Least sum of hessians in a leaf.
+    min_samples_leaf : int, default=1
+        Least number of training rows in a leaf.
+    min_split_gain : float, default=0.0
+        Least gain of a split (gamma). With symmetric growth, least sum of the gains of a level.
+    reg_lambda, reg_alpha : float, default=1.0, 0.0
+        L2 and L1 penalties on leaf values.
+    max_delta_step : float, default=0.0
+        Largest leaf value before ``learning_rate``; 0 means no limit.
+    subsample : float, default=1.0
+        Chance of each row to be used in a round.
+    colsample_bytree, colsample_bylevel, colsample_bynode : float, default=1.0
+        Fractions of the features drawn for a tree, from those for a level, and from those for a node.
+    early_stopping_rounds : int, default=None
+        Stop when the last metric on the last eval set has not improved for this many rounds; predictions then use the best round.
+    eval_metric : str, callable or list, default=None
+        Metrics on the eval sets: "logloss", "error", "auc" for two classes, "mlogloss", "merror" for more; or a callable ``metric(y, prediction)``, lower being better. None: the loss.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, multiplied with ``sample_weight``.
+    importance_type : {"gain", "split", "cover"}, default="gain"
+        What ``feature_importances_`` adds up over a feature's splits.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to train. This version trains on the CPU; "cuda" raises.
+    n_jobs : int, default=None
+        Threads; None or -1 means all cores. The model does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of row and column sampling and of rounding. None means 0: training is always repeatable.
+    verbose : int, default=0
+        Print the metrics every this many rounds; 0 prints nothing.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if X had string column names.
+    feature_importances_ : ndarray of shape (n_features,)
+        Importance of each feature, adding up to 1.
+    n_estimators_ : int
+        Rounds that were trained.
+    evals_result_ : dict
+        Metrics of every eval set and round: ``evals_result_["validation_0"]["logloss"]``.
+    best_iteration_ : int
+        Best round, counted from 0; only with early stopping.
+    best_score_ : float
+        Its score; only with early stopping.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from gpuboost import GPUBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = GPUBoostClassifier(n_estimators=20, max_depth=3).fit(X, y)
+    >>> bool(model.score(X, y) > 0.95)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        objective: str = "log_loss",
+        n_estimators: int = DEFAULT.n_estimators,
+        learning_rate: float = DEFAULT.learning_rate,
+        max_depth: int | None = DEFAULT.max_depth,
+        max_leaves: int | None = DEFAULT.max_leaves,
+        grow_policy: str = DEFAULT.grow_policy,
+        max_bins: int = DEFAULT.max_bins,
+        min_child_weight: float = DEFAULT.min_child_weight,
+        min_samples_leaf: int = DEFAULT.min_samples_leaf,
+        min_split_gain: float = DEFAULT.min_split_gain,
+        reg_lambda: float = DEFAULT.reg_lambda,
+        reg_alpha: float = DEFAULT.reg_alpha,
+        max_delta_step: float = DEFAULT.max_delta_step,
+        subsample: float = DEFAULT.subsample,
+        colsample_bytree: float = DEFAULT.colsample_bytree,
+        colsample_bylevel: float = DEFAULT.colsample_bylevel,
+        colsample_bynode: float = DEFAULT.colsample_bynode,
+        early_stopping_rounds: int | None = DEFAULT.early_stopping_rounds,
+        eval_metric: Any = None,
+        class_weight: Any = None,
+        importance_type: str = "gain",
+        device: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = DEFAULT.verbose,
+    ) -> None:
+        self.objective = objective
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.max_leaves = max_leaves
+        self.grow_policy = grow_policy
+        self.max_bins = max_bins
+        self.min_child_weight = min_child_weight
+        self.min_samples_leaf = min_samples_leaf
+        self.min_split_gain = min_split_gain
+        self.reg_lambda = reg_lambda
+        self.reg_alpha = reg_alpha
+        self.max_delta_step = max_delta_step
+        self.subsample = subsample
+        self.colsample_bytree = colsample_bytree
+        self.colsample_bylevel = colsample_bylevel
+        self.colsample_bynode = colsample_bynode
+        self.early_stopping_rounds = early_stopping_rounds
+        self.eval_metric = eval_metric
+        self.class_weight = class_weight
+        self.importance_type = importance_type
+        self.device = device
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None, eval_sample_weight: Any = None) -> GPUBoostClassifier:
+        """Train on a set of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers; NaN means missing.
+        y : array-like of shape (n_samples,)
+            Classes: numbers or strings.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a row of weight 0 is as if it were not there.
+        eval_set : pair (X, y) or list of pairs, default=None
+            Sets to evaluate on after every round.
+        eval_sample_weight : list of array-like, default=None
+            Weights for each eval set.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        params = self._check_params()
+        self._loss({"log_loss": "log_loss"})
+        X, y = self._check_xy(X, y)
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"y must have at least 2 classes; it has only one class: {classes[0]!r}")
+        weight = check_weight(sample_weight, len(X))
+        if self.class_weight is not None:
+            by_class = compute_sample_weight(self.class_weight, y)
+            weight = check_weight(by_class * weight if weight.size else by_class, len(X), "class_weight")
+        task, loss = ("binary", LOSSES["log_loss"]) if len(classes) == 2 else ("multiclass", LOSSES["multi_log_loss"])
+        evals = [(ex, _encode(name, ey, classes), ew) for ex, (name, ey), ew in self._check_evals(eval_set, eval_sample_weight, params)]
+        fitted = self._fit_boosting(X, codes.astype(np.float64), weight, evals, loss, task, len(classes), params)
+        self._set_fitted(*fitted, params)
+        self.classes_ = classes
+        return self
+
+    def _check_eval_y(self, name: str, y: Any, n_rows: int) -> tuple[str, np.ndarray]:
+        y = np.asarray(y)
+        if y.shape != (n_rows,):
+            raise ValueError(f"{name} must have one entry for each of its {n_rows} rows; got shape {y.shape}")
+        return name, y
+
+    def _from_raw(self, raw: np.ndarray) -> np.ndarray:
+        return probabilities(raw)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Raw scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Log odds of the second of two classes, or a score for each class.
+        """
+        raw = self._raw(X)
+        return raw[0] if len(raw) == 1 else np.ascontiguousarray(raw.T)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of ``classes_``.
+        """
+        return self._from_raw(self._raw(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The most probable class of each row.
+        """
+        return self.classes_[_most_probable(self._raw(X))]
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """Predict probabilities after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities after 1, 2, ... rounds.
+        """
+        for raw in self._staged(X):
+            yield self._from_raw(raw)
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """Predict classes after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        ndarray of shape (n_samples,)
+            Classes after 1, 2, ... rounds.
+        """
+        for raw in self._staged(X):
+            yield self.classes_[_most_probable(raw)]
+
+
+def _most_probable(raw: np.ndarray) -> np.ndarray:
+    return (raw[0] > 0).astype(np.intp) if len(raw) == 1 else raw.argmax(axis=0)
+
+
+def _encode(name: str, y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Classes to codes."""
+    codes = np.searchsorted(classes, y).clip(max=len(classes) - 1)
+    unknown = classes[codes] != y
+    if np.any(unknown):
+        raise ValueError(f"{name} has a class that the training data does not have: {y[unknown][0]!r}")
+    return codes.astype(np.float64)

@@ -1,0 +1,123 @@
+"""Evaluation metrics: a value per row from the raw score, averaged in a fixed order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpuboost.formulas import exp, log, softplus
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A named metric; ``value`` maps arrays (y, raw, weight) to a number."""
+
+    name: str
+    value: Callable[..., float]
+    higher_is_better: bool = False
+
+
+@dataclass(frozen=True)
+class RowMetric:
+    """A metric that is the weighted mean of a scalar function of each row."""
+
+    name: str
+    row_value: Callable[..., float]
+    tasks: tuple[str, ...]
+    per_row: bool = False
+    root: bool = False
+
+
+def squared_row(y: float, raw: float) -> float:
+    """Squared error."""
+    return (raw - y) * (raw - y)
+
+
+def absolute_row(y: float, raw: float) -> float:
+    """Absolute error."""
+    return abs(raw - y)
+
+
+def log_loss_row(y: float, raw: float) -> float:
+    """Binary log loss."""
+    return softplus(raw) - y * raw
+
+
+def error_row(y: float, raw: float) -> float:
+    """1 if the more probable of two classes is wrong."""
+    return 0.0 if (raw > 0.0) == (y > 0.5) else 1.0
+
+
+def multi_log_loss_row(y: float, raw: Any, row: int) -> float:
+    """Multinomial log loss."""
+    top = raw[0, row]
+    for k in range(1, raw.shape[0]):
+        top = raw[k, row] if raw[k, row] > top else top
+    total = 0.0
+    for k in range(raw.shape[0]):
+        total += exp(raw[k, row] - top)
+    return log(total) + top - raw[int(y), row]
+
+
+def multi_error_row(y: float, raw: Any, row: int) -> float:
+    """1 if the most probable class is wrong."""
+    best = 0
+    for k in range(1, raw.shape[0]):
+        if raw[k, row] > raw[best, row]:
+            best = k
+    return 0.0 if best == y else 1.0
+
+
+ROW_METRICS = {
+    m.name: m
+    for m in (
+        RowMetric("rmse", squared_row, ("regression",), root=True),
+        RowMetric("mae", absolute_row, ("regression",)),
+        RowMetric("logloss", log_loss_row, ("binary",)),
+        RowMetric("error", error_row, ("binary",)),
+        RowMetric("mlogloss", multi_log_loss_row, ("multiclass",), per_row=True),
+        RowMetric("merror", multi_error_row, ("multiclass",), per_row=True),
+    )
+}
+
+
+def auc(y: np.ndarray, raw: np.ndarray, weight: np.ndarray) -> float:
+    """Area under the ROC curve; ties count half."""
+    order = np.argsort(raw[0], kind="stable")
+    score, positive = raw[0][order], y[order] > 0.5
+    w = weight[order] if weight.size else np.ones(y.size)
+    _, start = np.unique(score, return_index=True)
+    pos = np.add.reduceat(np.where(positive, w, 0.0), start)
+    neg = np.add.reduceat(np.where(positive, 0.0, w), start)
+    below = np.concatenate([[0.0], np.cumsum(neg)[:-1]])
+    both = pos.sum() * neg.sum()
+    return float((pos * (below + 0.5 * neg)).sum() / both) if both > 0 else math.nan
+
+
+def resolve_metrics(eval_metric: Any, task: str, default: str, predict: Callable[[np.ndarray], np.ndarray], backend: Any) -> list[Metric]:
+    """Metrics named by ``eval_metric`` (a name, a callable, a list of them, or None), ready to be called on raw scores."""
+    chosen = eval_metric if isinstance(eval_metric, (list, tuple)) else [eval_metric]
+    return [_resolve(one, task, default, predict, backend) for one in chosen]
+
+
+def _resolve(one: Any, task: str, default: str, predict: Callable[[np.ndarray], np.ndarray], backend: Any) -> Metric:
+    if callable(one):
+        name = getattr(one, "__name__", type(one).__name__)
+        return Metric(name, lambda y, raw, weight: float(one(y, predict(raw))))
+    name = default if one is None else one
+    known = [m.name for m in ROW_METRICS.values() if task in m.tasks] + (["auc"] if task == "binary" else [])
+    if name not in known:
+        raise ValueError(f"eval_metric must be one of {', '.join(map(repr, known))} or a callable for a {task} task; got {name!r}")
+    if name == "auc":
+        return Metric("auc", auc, higher_is_better=True)
+    row = ROW_METRICS[name]
+
+    def value(y: np.ndarray, raw: np.ndarray, weight: np.ndarray) -> float:
+        mean = backend.mean_of_rows(row.row_value, row.per_row, y, raw, weight)
+        return math.sqrt(mean) if row.root else mean
+
+    return Metric(name, value)

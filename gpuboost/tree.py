@@ -1,0 +1,162 @@
+"""Trees: one struct-of-arrays form for growing, prediction, importances and saving."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gpuboost.backend import Backend
+from gpuboost.binning import cut_table
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Nodes in the order in which they were made: the root first, children after their parents.
+
+    A row goes left if its value is missing and ``missing_left`` is set, or if value <= threshold.
+    """
+
+    feature: np.ndarray  # (n_nodes,) int32, -1 in leaves
+    threshold: np.ndarray  # (n_nodes,) float64
+    bin: np.ndarray  # (n_nodes,) uint8: the threshold as a bin of the training data
+    missing_left: np.ndarray  # (n_nodes,) uint8
+    left: np.ndarray  # (n_nodes,) int32, -1 in leaves
+    right: np.ndarray  # (n_nodes,) int32
+    value: np.ndarray  # (n_nodes,) float64: what a leaf adds to the raw score
+    gain: np.ndarray  # (n_nodes,) float64
+    cover: np.ndarray  # (n_nodes,) float64: hessian sum
+    count: np.ndarray  # (n_nodes,) int64: training rows
+
+    @classmethod
+    def from_nodes(cls, nodes: np.ndarray, values: np.ndarray, cover: np.ndarray, cuts: np.ndarray) -> Tree:
+        """Turn the grower's records into a tree; ``cuts`` is the training data's table of cuts."""
+        split = nodes["split"]
+        left = nodes["left"].copy()
+        inner = left >= 0
+        feature = np.where(inner, split["feature"], -1).astype(np.int32)
+        bins = np.where(inner, split["bin"], 0).astype(np.uint8)
+        # the table's padding is +inf, which is the threshold of "values left, missing right"
+        threshold = np.where(inner, cuts[feature, bins.astype(np.int64) - 1], 0.0)
+        return cls(
+            feature=feature,
+            threshold=threshold,
+            bin=bins,
+            missing_left=np.where(inner, split["missing_left"], 0).astype(np.uint8),
+            left=left,
+            right=nodes["right"].copy(),
+            value=values,
+            gain=np.where(inner, split["gain"], 0.0),
+            cover=cover,
+            count=nodes["end"] - nodes["begin"],
+        )
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return (len(self.left) + 1) // 2
+
+    def block_arrays(self, backend: Backend) -> tuple[Any, ...]:
+        """The tree as the block prediction takes it, on the training data's bins."""
+        begin = np.array([0, len(self.left)], np.int64)
+        return _block_arrays(begin, self.feature, self.bin, self.missing_left, self.left, self.right, self.value, backend)
+
+
+def _block_arrays(
+    tree_begin: np.ndarray,
+    feature: np.ndarray,
+    bins: np.ndarray,
+    missing_left: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    value: np.ndarray,
+    backend: Backend,
+) -> tuple[Any, ...]:
+    """Arrays of ``kernels/cpu/predict.py``: a bin goes right when uint8(bin - shift) > limit."""
+    feature = np.maximum(feature, 0)
+    shift = (1 - missing_left).astype(np.uint8)
+    limit = (bins - shift).astype(np.uint8)
+    inner = left >= 0
+    n_trees = len(tree_begin) - 1
+    n_splits = int(inner.sum())
+    node_of_split = np.empty(n_splits, np.int64)
+    asked = np.empty(n_splits, np.int32)
+    leaf_value = np.empty(n_splits + n_trees)
+    backend.list_splits(tree_begin, left, right, value, node_of_split, asked, leaf_value)
+    split_begin = np.concatenate([[0], np.cumsum(inner)])[tree_begin].astype(np.int64)
+    return (
+        tree_begin,
+        feature,
+        shift,
+        limit,
+        left,
+        right,
+        value,
+        split_begin,
+        feature[node_of_split],
+        shift[node_of_split],
+        limit[node_of_split],
+        asked,
+        leaf_value,
+    )
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Trees one after another; tree t belongs to output t % n_outputs."""
+
+    trees: list[Tree]
+    n_outputs: int
+    _cut_tables: dict[str, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be derived."""
+        return {"trees": self.trees, "n_outputs": self.n_outputs, "_cut_tables": {}}
+
+    def _all(self, name: str) -> np.ndarray:
+        return np.concatenate([getattr(tree, name) for tree in self.trees])
+
+    @cached_property
+    def walk_arrays(self) -> tuple[np.ndarray, ...]:
+        """Nodes with thresholds, for predicting a few rows."""
+        begin = np.concatenate([[0], np.cumsum([len(tree.left) for tree in self.trees])]).astype(np.int64)
+        return (begin, *(self._all(name) for name in ("feature", "threshold", "missing_left", "left", "right", "value")))
+
+    @cached_property
+    def _thresholds(self) -> dict[int, np.ndarray]:
+        """Distinct thresholds of each feature in use."""
+        _, feature, threshold, _, left, _, _ = self.walk_arrays
+        inner = left >= 0
+        return {int(f): np.unique(threshold[inner & (feature == f)]) for f in np.unique(feature[inner])}
+
+    @cached_property
+    def used_features(self) -> np.ndarray:
+        """Features that any tree asks for."""
+        return np.array(sorted(self._thresholds), np.int32)
+
+    @cached_property
+    def n_cuts(self) -> np.ndarray:
+        """Distinct thresholds of each of them."""
+        return np.array([len(self._thresholds[f]) for f in self.used_features], np.int32)
+
+    def cut_table(self, dtype: np.dtype) -> np.ndarray:
+        """Their thresholds, as ``binning.cut_table`` makes them."""
+        key = "float32" if dtype == np.float32 else "float64"
+        if key not in self._cut_tables:
+            self._cut_tables[key] = cut_table([self._thresholds[f] for f in self.used_features], np.dtype(key))
+        return self._cut_tables[key]
+
+    def block_arrays(self, backend: Backend) -> tuple[Any, ...]:
+        """All trees as the block prediction takes them; features by their place in ``used_features``, bins by rank among thresholds."""
+        if "_blocks" not in self.__dict__:
+            begin, feature, threshold, missing_left, left, right, value = self.walk_arrays
+            place = np.zeros(len(feature), np.int32)
+            bins = np.zeros(len(feature), np.uint8)
+            for u, f in enumerate(self.used_features):
+                own = feature == f
+                place[own] = u
+                bins[own] = np.searchsorted(self._thresholds[int(f)], threshold[own]) + 1
+            self.__dict__["_blocks"] = _block_arrays(begin, place, bins, missing_left, left, right, value, backend)
+        return self.__dict__["_blocks"]  # type: ignore[no-any-return]

@@ -1,0 +1,92 @@
+"""Stable partition: the rows of a split node become its left child's rows followed by its right child's, both still ascending.
+
+    rows     a b c d e f | g h i j k l       two pieces of one node; capitals below go right
+    pass 1   a c f D B E | h l K J I G       scratch: each piece puts lefts in front, rights behind, reversed
+    settle   left_at, right_at               sums of the pieces' counts, by one thread
+    pass 2   a c f h l B D E G I J K         rows: each piece copies its lefts and (turning them round) its rights
+
+A node of one piece is done in one pass: lefts move up in place, rights wait in the scratch buffer. Bins are read column by column.
+"""
+
+import numpy as np
+
+from gpuboost.kernels.cpu._jit import kernel, take_number
+
+ONE = np.uint64(1)
+
+
+@kernel
+def split_code(split):
+    """A split as (shift, limit): a bin goes right when uint8(bin - shift) > limit; the missing bin 0 wraps to 255 if shift is 1."""
+    shift = np.uint8(0) if split.missing_left else np.uint8(1)
+    return shift, np.uint8(split.bin - shift)
+
+
+@kernel
+def partition_pieces(
+    counter,  # (1,) int64, INOUT
+    columns,  # (n_features, n_rows) uint8, IN
+    progress,  # (1,) PROGRESS, IN
+    nodes,  # (max_nodes,) NODE, IN
+    pieces,  # (max_pieces,) PIECE, INOUT: n_left
+    rows,  # (n,) int32, INOUT
+    scratch,  # (n,) int32, SCRATCH
+):
+    """Pass 1."""
+    task = take_number(counter)
+    while task < progress[0].n_pieces:
+        piece = pieces[task]
+        node = nodes[piece.node]
+        column = columns[node.split.feature]
+        shift, limit = split_code(node.split)
+        own = rows[piece.begin : piece.end]
+        buffer = scratch[piece.begin : piece.end]
+        n = np.uint64(own.shape[0])
+        left, right = np.uint64(0), np.uint64(0)
+        if piece.begin == node.begin and piece.end == node.end:
+            for i in range(n):
+                row = own[i]
+                goes_right = np.uint8(column[np.uint64(row)] - shift) > limit
+                own[left] = row
+                buffer[right] = row
+                left += np.uint64(not goes_right)
+                right += np.uint64(goes_right)
+            for i in range(right):
+                own[left + np.uint64(i)] = buffer[i]
+        else:
+            last = n - ONE
+            for i in range(n):
+                row = own[i]
+                goes_right = np.uint8(column[np.uint64(row)] - shift) > limit
+                if goes_right:
+                    buffer[last - right] = row
+                else:
+                    buffer[left] = row
+                left += np.uint64(not goes_right)
+                right += np.uint64(goes_right)
+        piece.n_left = np.int64(left)
+        task = take_number(counter)
+
+
+@kernel
+def move_pieces(
+    counter,  # (1,) int64, INOUT
+    progress,  # (1,) PROGRESS, IN
+    nodes,  # (max_nodes,) NODE, IN
+    pieces,  # (max_pieces,) PIECE, IN
+    rows,  # (n,) int32, OUT
+    scratch,  # (n,) int32, IN
+):
+    """Pass 2, for nodes of several pieces."""
+    task = take_number(counter)
+    while task < progress[0].n_pieces:
+        piece = pieces[task]
+        node = nodes[piece.node]
+        if piece.begin != node.begin or piece.end != node.end:
+            n_right = piece.end - piece.begin - piece.n_left
+            rows[piece.left_at : piece.left_at + piece.n_left] = scratch[piece.begin : piece.begin + piece.n_left]
+            target = rows[piece.right_at : piece.right_at + n_right]
+            source = scratch[piece.end - n_right : piece.end]
+            for i in range(np.uint64(n_right)):
+                target[i] = source[np.uint64(n_right) - ONE - np.uint64(i)]
+        task = take_number(counter)

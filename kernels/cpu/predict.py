@@ -1,0 +1,186 @@
+"""Prediction: few rows walk the trees, many rows are binned in blocks and run through all splits of a tree at once.
+
+A tree of up to 256 leaves is a list of splits in the order of their nodes. Every row of a block carries a label, 0 at first; a split asks
+the rows with one label, and those that go right get a new one:
+
+    split 0 asks label 0, goes right -> 1;  split 1 asks label 0 -> 2;  split 2 asks label 1 -> 3 ...
+
+After the last split the label is the leaf. Labels and bins are bytes and a block's column is contiguous, so one vector instruction asks 32
+rows: all 63 splits of a tree of depth 6 cost less than the 6 dependent look-ups of a walk.
+"""
+
+import numpy as np
+
+from gpuboost.kernels.cpu._jit import kernel, take_number
+from gpuboost.kernels.cpu.binning import bin_values
+
+#: Rows of a block: labels and the columns of a few dozen features stay in the nearest caches.
+BLOCK = 1024
+MAX_LABELS = 256
+
+
+@kernel
+def list_splits(
+    tree_begin,  # (n_trees + 1,) int64, IN
+    left,  # (n_nodes,) int32, IN: -1 in leaves
+    right,  # (n_nodes,) int32, IN
+    value,  # (n_nodes,) float64, IN
+    node_of_split,  # (n_splits,) int64, OUT
+    label,  # (n_splits,) int32, OUT: which label the split asks
+    leaf_value,  # (n_splits + n_trees,) float64, OUT: by label
+):
+    """Write trees as lists of splits. Split s of a tree gives the label s + 1."""
+    at, leaf_at = 0, 0
+    for t in range(tree_begin.shape[0] - 1):
+        begin, end = tree_begin[t], tree_begin[t + 1]
+        labels = np.zeros(end - begin, np.int32)
+        n_splits = 0
+        for i in range(begin, end):
+            own = labels[i - begin]
+            if left[i] >= 0:
+                node_of_split[at + n_splits] = i
+                label[at + n_splits] = own
+                n_splits += 1
+                labels[left[i]] = own
+                labels[right[i]] = n_splits
+            else:
+                leaf_value[leaf_at + own] = value[i]
+        at += n_splits
+        leaf_at += n_splits + 1
+
+
+@kernel
+def label_block(columns, feature, shift, limit, asked, labels):
+    """Leaf labels of a block of rows in a tree of at most 256 leaves."""
+    m = labels.shape[0]
+    for i in range(m):
+        labels[i] = 0
+    for s in range(feature.shape[0]):
+        column = columns[feature[s]]
+        a, b, old, new = shift[s], limit[s], np.uint8(asked[s]), np.uint8(s + 1)
+        for i in range(m):
+            right = (np.uint8(column[i] - a) > b) & (labels[i] == old)
+            labels[i] = new if right else labels[i]
+
+
+@kernel
+def walk_block(columns, begin, feature, shift, limit, left, right, value, out):
+    """Add a tree of any size to a block of rows: node by node, on bins."""
+    for i in range(out.shape[0]):
+        node = 0
+        while left[begin + node] >= 0:
+            k = begin + node
+            goes_right = np.uint8(columns[feature[k], i] - shift[k]) > limit[k]
+            node = right[k] if goes_right else left[k]
+        out[i] += value[begin + node]
+
+
+@kernel
+def add_trees_to_block(
+    columns,  # (n_features, m) uint8, IN: the block's bins
+    first_tree,
+    end_tree,
+    n_outputs,
+    tree_begin, feature, shift, limit, left, right, value,  # nodes, IN
+    split_begin, split_feature, split_shift, split_limit, asked, leaf_value,  # lists of splits, IN
+    labels,  # (m,) uint8, SCRATCH
+    out,  # (n_outputs, m) float64, INOUT
+):  # fmt: skip
+    """Add trees first_tree..end_tree to the raw scores of a block of binned rows."""
+    m = out.shape[1]
+    for t in range(first_tree, end_tree):
+        target = out[t % n_outputs]
+        begin, end = split_begin[t], split_begin[t + 1]
+        if end - begin < MAX_LABELS:
+            label_block(
+                columns, split_feature[begin:end], split_shift[begin:end], split_limit[begin:end], asked[begin:end], labels
+            )
+            values = leaf_value[begin + t : end + t + 1]
+            for i in range(m):
+                target[i] += values[np.uint64(labels[i])]
+        else:
+            walk_block(columns, tree_begin[t], feature, shift, limit, left, right, value, target)
+
+
+@kernel
+def predict_blocks(
+    counter,  # (1,) int64, INOUT
+    x,  # (n_rows, n_features) float or integer, IN
+    used,  # (n_used,) int32, IN: features the trees ask; trees name them by their place here
+    cuts,  # (n_used, 256) float, IN
+    n_cuts,  # (n_used,) int32, IN
+    first_tree, end_tree, n_outputs,
+    tree_begin, feature, shift, limit, left, right, value,
+    split_begin, split_feature, split_shift, split_limit, asked, leaf_value,
+    out,  # (n_outputs, n_rows) float64, INOUT
+):  # fmt: skip
+    """Add trees to the raw scores of many rows given as values."""
+    n_rows = x.shape[0]
+    columns = np.empty((used.shape[0], BLOCK), np.uint8)
+    labels = np.empty(BLOCK, np.uint8)
+    values = np.empty(BLOCK, cuts.dtype)
+    position = np.empty(BLOCK, np.int32)
+    block = take_number(counter)
+    while block * BLOCK < n_rows:
+        begin = block * BLOCK
+        m = min(BLOCK, n_rows - begin)
+        for u in range(used.shape[0]):
+            f = used[u]
+            for i in range(m):
+                values[i] = x[begin + i, f]
+            bin_values(values[:m], cuts[u], n_cuts[u], position, columns[u, :m])
+        add_trees_to_block(
+            columns[:, :m], first_tree, end_tree, n_outputs, tree_begin, feature, shift, limit, left, right, value, split_begin,
+            split_feature, split_shift, split_limit, asked, leaf_value, labels[:m], out[:, begin : begin + m],
+        )  # fmt: skip
+        block = take_number(counter)
+
+
+@kernel
+def predict_binned(
+    counter,
+    all_columns,  # (n_features, n_rows) uint8, IN
+    first_tree, end_tree, n_outputs,
+    tree_begin, feature, shift, limit, left, right, value,
+    split_begin, split_feature, split_shift, split_limit, asked, leaf_value,
+    out,  # (n_outputs, n_rows) float64, INOUT
+):  # fmt: skip
+    """Add trees to the raw scores of rows that are binned already."""
+    n_rows = all_columns.shape[1]
+    labels = np.empty(BLOCK, np.uint8)
+    block = take_number(counter)
+    while block * BLOCK < n_rows:
+        begin = block * BLOCK
+        m = min(BLOCK, n_rows - begin)
+        add_trees_to_block(
+            all_columns[:, begin : begin + m], first_tree, end_tree, n_outputs, tree_begin, feature, shift, limit, left, right, value,
+            split_begin, split_feature, split_shift, split_limit, asked, leaf_value, labels[:m], out[:, begin : begin + m],
+        )  # fmt: skip
+        block = take_number(counter)
+
+
+@kernel
+def predict_few(
+    x,  # (n_rows, n_features) float or integer, IN
+    tree_begin,  # (n_trees + 1,) int64, IN
+    feature,  # (n_nodes,) int32, IN: by its number in x
+    threshold,  # (n_nodes,) float64, IN
+    missing_left,  # (n_nodes,) uint8, IN
+    left,
+    right,
+    value,
+    first_tree,
+    end_tree,
+    n_outputs,
+    out,  # (n_outputs, n_rows) float64, INOUT
+):
+    """Add trees to the raw scores of a few rows: no binning, no lists."""
+    for i in range(x.shape[0]):
+        for t in range(first_tree, end_tree):
+            begin = tree_begin[t]
+            k = begin
+            while left[k] >= 0:
+                v = np.float64(x[i, feature[k]])
+                goes_left = v <= threshold[k] or (v != v and missing_left[k] != 0)
+                k = begin + (left[k] if goes_left else right[k])
+            out[t % n_outputs, i] += value[k]

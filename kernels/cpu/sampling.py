@@ -1,0 +1,45 @@
+"""Random choices of rows and columns, from the hash of a counter: no state, no order."""
+
+import numpy as np
+
+from gpuboost.formulas import hash32
+from gpuboost.kernels.cpu._jit import kernel
+from gpuboost.kernels.cpu.growth import choose_some
+
+
+@kernel
+def mix_key(seed, a, b, c):
+    """A 32-bit key for one purpose, from the seed and up to three counters."""
+    return hash32(hash32(hash32(np.uint32(seed), a), b), c)
+
+
+@kernel
+def draw_rows(
+    usable,  # (n,) int32, IN: rows with weight
+    fraction,
+    key,
+    out,  # (n,) int32, OUT
+):
+    """Keep each row with the given probability; returns how many are kept (all of them if chance would keep none)."""
+    limit = fraction * 4294967296.0
+    n = 0
+    for i in range(usable.shape[0]):
+        out[n] = usable[i]
+        n += np.float64(hash32(key, usable[i])) < limit
+    if n == 0:
+        out[:] = usable
+        n = usable.shape[0]
+    return n
+
+
+@kernel
+def draw_features(n_wanted, key, allowed, out):
+    """The features a tree may use, ascending; returns how many."""
+    chosen = np.empty(allowed.shape[0], np.uint8)
+    choose_some(allowed, n_wanted, key, chosen)
+    n = 0
+    for f in range(chosen.shape[0]):
+        if chosen[f] != 0:
+            out[n] = f
+            n += 1
+    return n

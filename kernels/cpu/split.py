@@ -1,0 +1,326 @@
+"""Split search: prefix sums over the bins of a histogram, the gain of every cut in both missing directions, and the best of them.
+
+A task covers one pair of siblings and a range of features: it builds the smaller one's histogram, takes it off the parent's to get
+the larger one's, and scans both while they are in the cache. Symmetric growth scans after all pairs are built, because the gains of all
+nodes of the level are added before the best cut is taken.
+"""
+
+import numpy as np
+
+from gpuboost.dtypes import HIST_STRIDE
+from gpuboost.formulas import leaf_score, plain_score
+from gpuboost.kernels.cpu._jit import kernel, take_number
+from gpuboost.kernels.cpu.histogram import build, count_rows, subtract
+
+NO_SPLIT = -np.inf
+#: Gains below this part of the score are the rounding error of the subtraction, not gains.
+NOISE = 2.0**-40
+
+
+@kernel
+def score_cuts(
+    prefix,  # (>= last + 1,) int64 packed, IN: sums of the bins up to each
+    extra,  # packed sums added to each left side (the missing rows, or 0)
+    count_prefix,  # (>= last + 1,) int32, IN: rows up to each bin; only read if rows are counted
+    extra_count,
+    first,
+    last,
+    total,  # packed sums of the node
+    total_count,
+    growth,  # (1,) GROWTH, IN
+    scores,  # (>= last + 1,) float64, OUT: score of both sides, or NO_SPLIT
+):
+    """Score the cuts after bins first..last."""
+    p = growth[0]
+    gu, hu = p.gradient_unit, p.hessian_unit
+    reg_lambda, reg_alpha, max_delta_step = p.reg_lambda, p.reg_alpha, p.max_delta_step
+    least = max(p.min_child_weight, 0.5 * hu)  # a side without hessian is no side
+    total_g = np.float64(np.int32(total >> 32)) * gu
+    total_h = np.float64(np.int32(total)) * hu
+    if reg_alpha == 0.0 and max_delta_step == 0.0:
+        for b in range(first, last + 1):
+            left = prefix[b] + extra
+            gl = np.float64(np.int32(left >> 32)) * gu
+            hl = np.float64(np.int32(left)) * hu
+            gr = total_g - gl
+            hr = total_h - hl
+            score = plain_score(gl, hl, reg_lambda) + plain_score(gr, hr, reg_lambda)
+            scores[b] = score if (hl >= least) & (hr >= least) else NO_SPLIT
+    else:
+        for b in range(first, last + 1):
+            left = prefix[b] + extra
+            gl = np.float64(np.int32(left >> 32)) * gu
+            hl = np.float64(np.int32(left)) * hu
+            gr = total_g - gl
+            hr = total_h - hl
+            scores[b] = NO_SPLIT
+            if (hl >= least) & (hr >= least):
+                scores[b] = leaf_score(gl, hl, reg_lambda, reg_alpha, max_delta_step) + leaf_score(
+                    gr, hr, reg_lambda, reg_alpha, max_delta_step
+                )
+    if p.min_samples_leaf > 1:
+        for b in range(first, last + 1):
+            n_left = np.int64(count_prefix[b]) + extra_count
+            if n_left < p.min_samples_leaf or total_count - n_left < p.min_samples_leaf:
+                scores[b] = NO_SPLIT
+
+
+@kernel
+def score_feature(cells, counts, n_bins, total, total_count, growth, prefix, count_prefix, scores):
+    """Score every cut of one feature; returns the first bins that have no cut, for missing right and for missing left.
+
+    ``scores[0, b]``: bins up to b left, missing right; ``scores[1, b]``: bins up to b and missing left.
+    """
+    acc = np.int64(0)
+    for b in range(1, n_bins + 1):
+        acc += cells[b]
+        prefix[b] = acc
+    missing = cells[0]
+    missing_count = np.int64(0)
+    if growth[0].min_samples_leaf > 1:
+        n = 0
+        for b in range(1, n_bins + 1):
+            n += counts[b]
+            count_prefix[b] = n
+        missing_count = np.int64(counts[0])
+    if missing == 0 and missing_count == 0:
+        score_cuts(prefix, np.int64(0), count_prefix, 0, 1, n_bins - 1, total, total_count, growth, scores[0])
+        return n_bins, 1
+    # all values left, missing right is a cut too; its mirror image is not needed
+    score_cuts(prefix, np.int64(0), count_prefix, 0, 1, n_bins, total, total_count, growth, scores[0])
+    score_cuts(prefix, missing, count_prefix, missing_count, 1, n_bins - 1, total, total_count, growth, scores[1])
+    return n_bins + 1, n_bins
+
+
+@kernel
+def best_of(scores, end0, end1):
+    """Best cut of one feature: (score, bin, missing_left), the lowest bin among equals; bin 0 if there is none."""
+    best, best_bin, best_left = NO_SPLIT, 0, 0
+    for b in range(1, end0):
+        if scores[0, b] > best:
+            best, best_bin = scores[0, b], b
+    for b in range(1, end1):
+        s = scores[1, b]
+        if s > best or (s == best and b < best_bin and s > NO_SPLIT):
+            best, best_bin, best_left = s, b, 1
+    return best, best_bin, best_left
+
+
+@kernel
+def sum_left(cells, last_bin, missing_left):
+    """Packed sums of the rows that go left."""
+    left = cells[0] if missing_left else np.int64(0)
+    for b in range(1, last_bin + 1):
+        left += cells[b]
+    return left
+
+
+@kernel
+def packed_score(sums, growth):
+    """``leaf_score`` of packed sums."""
+    p = growth[0]
+    g = np.float64(np.int32(sums >> 32)) * p.gradient_unit
+    h = np.float64(np.int32(sums)) * p.hessian_unit
+    return leaf_score(g, h, p.reg_lambda, p.reg_alpha, p.max_delta_step)
+
+
+@kernel
+def larger_side_left(left, total):
+    """Whether the left side weighs more: where missing values go that training has not seen."""
+    return np.int32(left) >= np.int32(total - left)
+
+
+@kernel
+def cells_of(node, pool, spare, begin, end):
+    """Where the node's histogram for feature positions begin..end is: its slot in the pool, or a spare buffer if it has none."""
+    if node.slot >= 0:
+        return pool[node.slot, begin * HIST_STRIDE : end * HIST_STRIDE]
+    return spare[: (end - begin) * HIST_STRIDE]
+
+
+@kernel
+def scan_node(node, cells, counts, features, begin, end, n_bins, growth, mask, prefix, count_prefix, scores, found):
+    """Best split of one node over a range of features, into ``found``."""
+    p = growth[0]
+    parent = packed_score(node.sums, growth)
+    found.gain = 0.0
+    found.feature = -1
+    best = NO_SPLIT
+    for j in range(begin, end):
+        f = features[j]
+        if n_bins[f] == 0 or (mask.shape[0] > 0 and mask[j] == 0):
+            continue
+        at = (j - begin) * HIST_STRIDE
+        own = cells[at : at + HIST_STRIDE]
+        own_counts = counts[at : at + HIST_STRIDE]
+        end0, end1 = score_feature(
+            own, own_counts, n_bins[f], node.sums, node.end - node.begin, growth, prefix, count_prefix, scores
+        )
+        score, last_bin, missing_left = best_of(scores, end0, end1)
+        if score > best:
+            best = score
+            gain = score - parent
+            if gain > p.min_split_gain and gain > NOISE * score:
+                left = sum_left(own, last_bin, missing_left)
+                if own[0] == 0:
+                    missing_left = np.int64(larger_side_left(left, node.sums))
+                found.gain = gain
+                found.left = left
+                found.feature = f
+                found.bin = last_bin
+                found.missing_left = missing_left
+
+
+@kernel
+def build_pair(
+    pair, nodes, bins, row_stride, features, begin, end, consecutive, rows, gh, count, pool, spare, count_pool, spare_counts
+):
+    """Histograms of both siblings for one range of features (and row counts, if asked)."""
+    small = nodes[pair.small]
+    cells = cells_of(small, pool, spare[0], begin, end)
+    build(bins, row_stride, features, begin, end, consecutive, rows[small.begin : small.end], gh, cells)
+    if count:
+        own = cells_of(small, count_pool, spare_counts[0], begin, end)
+        count_rows(bins, row_stride, features[begin:end], rows[small.begin : small.end], own)
+    if pair.large < 0:
+        return
+    large = nodes[pair.large]
+    large_cells = cells_of(large, pool, spare[1], begin, end)
+    if pair.inherits:
+        subtract(cells, large_cells)
+    else:
+        build(bins, row_stride, features, begin, end, consecutive, rows[large.begin : large.end], gh, large_cells)
+    if count:
+        own = cells_of(large, count_pool, spare_counts[1], begin, end)
+        if pair.inherits:
+            subtract(cells_of(small, count_pool, spare_counts[0], begin, end), own)
+        else:
+            count_rows(bins, row_stride, features[begin:end], rows[large.begin : large.end], own)
+
+
+@kernel
+def search_pairs(
+    counter,  # (1,) int64, INOUT: the next task
+    spare,  # (2, width * 256) int64, SCRATCH: histograms of nodes without a slot
+    spare_counts,  # (2, width * 256 or 0) int32, SCRATCH
+    bins,  # (n_rows * row_stride,) uint8, IN
+    row_stride,
+    features,  # (n,) int32, IN: features this tree may use
+    consecutive,  # whether that is all of them
+    ranges,  # (n_ranges + 1,) int64, IN: borders of the feature ranges
+    n_bins,  # (n_features,) int32, IN: value bins of each feature
+    rows,  # (n,) int32, IN
+    gh,  # (n_rows,) int64 packed, IN
+    growth,  # (1,) GROWTH, IN
+    progress,  # (1,) PROGRESS, IN
+    nodes,  # (max_nodes,) NODE, INOUT: root sums
+    pairs,  # (max_pairs,) PAIR, IN
+    masks,  # (2 * max_pairs, n) uint8, IN: features each child may use; no columns: all
+    pool,  # (n_slots, n * 256) int64, INOUT
+    count_pool,  # (n_slots, n * 256) int32, INOUT; no columns if rows are not counted
+    found,  # (2 * max_pairs, n_ranges) SPLIT, OUT
+):
+    """Build and scan the pairs that are due."""
+    count = growth[0].min_samples_leaf > 1
+    n_ranges = ranges.shape[0] - 1
+    prefix = np.empty(HIST_STRIDE, np.int64)
+    count_prefix = np.empty(HIST_STRIDE, np.int32)
+    scores = np.empty((2, HIST_STRIDE), np.float64)
+    n_tasks = progress[0].n_pairs * n_ranges
+    task = take_number(counter)
+    while task < n_tasks:
+        which, r = task // n_ranges, task % n_ranges
+        begin, end = ranges[r], ranges[r + 1]
+        pair = pairs[which]
+        build_pair(
+            pair, nodes, bins, row_stride, features, begin, end, consecutive, rows, gh, count, pool, spare, count_pool, spare_counts
+        )
+        for side in range(2 if pair.large >= 0 else 1):
+            node = nodes[pair.small if side == 0 else pair.large]
+            cells = cells_of(node, pool, spare[side], begin, end)
+            counts = cells_of(node, count_pool, spare_counts[side], begin, end)
+            scan_node(
+                node, cells, counts, features, begin, end, n_bins, growth, masks[2 * which + side], prefix, count_prefix, scores,
+                found[2 * which + side, r],
+            )  # fmt: skip
+        task = take_number(counter)
+
+
+@kernel
+def search_level(
+    counter, spare, spare_counts, bins, row_stride, features, consecutive, ranges, n_bins, rows, gh, growth, progress, nodes, pairs, masks,
+    pool, count_pool, found,
+):  # fmt: skip
+    """``search_pairs`` for symmetric growth: one split for all open nodes, the one whose gains add up to most."""
+    count = growth[0].min_samples_leaf > 1
+    n_ranges = ranges.shape[0] - 1
+    prefix = np.empty(HIST_STRIDE, np.int64)
+    count_prefix = np.empty(HIST_STRIDE, np.int32)
+    scores = np.empty((2, HIST_STRIDE), np.float64)
+    total = np.empty((2, HIST_STRIDE), np.float64)
+    mask = masks[0]
+    task = take_number(counter)
+    while task < n_ranges:
+        begin, end = ranges[task], ranges[task + 1]
+        for which in range(progress[0].n_pairs):
+            build_pair(
+                pairs[which], nodes, bins, row_stride, features, begin, end, consecutive, rows, gh, count, pool, spare, count_pool,
+                spare_counts,
+            )  # fmt: skip
+        best = found[0, task]
+        best.gain = 0.0
+        best.feature = -1
+        for j in range(begin, end):
+            f = features[j]
+            if n_bins[f] == 0 or (mask.shape[0] > 0 and mask[j] == 0):
+                continue
+            gain, size, last_bin, missing_left = level_gain(
+                nodes[: progress[0].n_nodes], pool, count_pool, j, n_bins[f], growth, prefix, count_prefix, scores, total
+            )
+            if gain > best.gain and gain > growth[0].min_split_gain and gain > NOISE * size:
+                best.gain = gain
+                best.feature = f
+                best.bin = last_bin
+                best.missing_left = missing_left
+                best.left = j  # where the feature stands in the list
+        task = take_number(counter)
+
+
+@kernel
+def level_gain(nodes, pool, count_pool, j, n_bins, growth, prefix, count_prefix, scores, total):
+    """Best cut of one feature for all open nodes: (gain, sum of scores, bin, missing_left)."""
+    for b in range(HIST_STRIDE):
+        total[0, b] = 0.0
+        total[1, b] = 0.0
+    size = 0.0
+    missing = False
+    left_h, all_h = np.int64(0), np.int64(0)
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        if node.open == 0:
+            continue
+        own = pool[node.slot, j * HIST_STRIDE : (j + 1) * HIST_STRIDE]
+        counts = count_pool[node.slot, j * HIST_STRIDE : (j + 1) * HIST_STRIDE]
+        end0, end1 = score_feature(own, counts, n_bins, node.sums, node.end - node.begin, growth, prefix, count_prefix, scores)
+        parent = packed_score(node.sums, growth)
+        size += parent
+        missing = missing or own[0] != 0
+        for b in range(1, end0):
+            if scores[0, b] > NO_SPLIT:  # a cut that this node may not take leaves it whole
+                total[0, b] += scores[0, b] - parent
+        if end1 == 1:  # no missing values here: both directions are the same cut
+            for b in range(1, end0):
+                if scores[0, b] > NO_SPLIT:
+                    total[1, b] += scores[0, b] - parent
+        for b in range(1, end1):
+            if scores[1, b] > NO_SPLIT:
+                total[1, b] += scores[1, b] - parent
+    best, last_bin, missing_left = best_of(total, n_bins + 1 if missing else n_bins, n_bins if missing else 1)
+    if not missing and last_bin > 0:  # send unseen missing values to the heavier side
+        for i in range(nodes.shape[0]):
+            if nodes[i].open != 0:
+                own = pool[nodes[i].slot, j * HIST_STRIDE : (j + 1) * HIST_STRIDE]
+                left_h += np.int64(np.int32(sum_left(own, last_bin, False)))
+                all_h += np.int64(np.int32(nodes[i].sums))
+        missing_left = 1 if 2 * left_h >= all_h else 0
+    return best, size + abs(best), last_bin, missing_left
