@@ -103,6 +103,8 @@ PROGRESS = np.dtype(
         ("n_chosen", np.int32),  # nodes being split in this step
         ("n_pieces", np.int32),
         ("n_pairs", np.int32),  # pairs of children whose histograms are due
+        ("n_due", np.int64),  # rows to go over for them
+        ("n_moving", np.int64),  # rows of the chosen nodes
     ],
     align=True,
 )

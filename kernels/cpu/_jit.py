@@ -12,7 +12,11 @@ from gpuboost import formulas
 
 # nogil: our own threads run kernels side by side (numba's thread pool dies when two Python threads enter it, or after a fork).
 # error_model numpy: no zero check before each division, so that loops vectorise. No fastmath: the order of operations is ours.
-kernel = functools.partial(numba.njit, cache=True, nogil=True, error_model="numpy")
+kernel = functools.partial(numba.njit, cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+
+# A function that only kernels call. Compilation time is what a new user waits for: no wrapper for Python here, and in kernels plain loops
+# instead of slice assignment, sort, sum and the like, each of which costs up to two seconds to compile.
+helper = functools.partial(kernel, no_cpython_wrapper=True)
 
 for _name in ("exp", "log", "sigmoid", "softplus", "hash32", "threshold_l1", "leaf_weight", "leaf_score", "plain_score"):
     register_jitable(getattr(formulas, _name))

@@ -13,6 +13,8 @@ from gpuboost.kernels.cpu.threads import Team
 SMALL_WORK = 1 << 19
 #: Rows below which one thread goes over them alone.
 SMALL_ROWS = 1 << 15
+#: The same for a stage of growth, in row-feature pairs of a search or rows of a partition: about a nanosecond each.
+SMALL_STAGE = 1 << 17
 #: Features of one search task: 64 histograms are 128 KiB, which the second-level cache holds, and a row's 64 bins are a cache line.
 RANGE_FEATURES = 64
 #: Most memory for histograms of open nodes. Beyond it histograms are dropped and built again when needed: slower, same bits.
@@ -151,7 +153,9 @@ class CpuGrower:
         n_used = limits.tree_features
         max_nodes = 2 * limits.max_leaves - 1
         max_split = limits.max_open
-        width, self.staged, n_ranges = self._ranges(n_rows, n_used)
+        n_ranges = self._n_ranges(n_rows, n_used)
+        # symmetric growth has few steps, so that calls from Python do not matter
+        self.alone = n_rows * n_used < SMALL_WORK and limits.order != SYMMETRIC
         self.ranges = np.linspace(0, n_used, n_ranges + 1).astype(np.int64)
         width = int(np.diff(self.ranges).max())
         slot_cells = n_used * HIST_STRIDE
@@ -173,13 +177,12 @@ class CpuGrower:
         self.spare = np.empty((team.size, 2, width * HIST_STRIDE), PACKED)
         self.spare_counts = np.empty((team.size, 2, width * HIST_STRIDE if limits.count_rows else 0), np.int32)
 
-    def _ranges(self, n_rows, n_used):
-        staged = n_rows * n_used >= SMALL_WORK
+    def _n_ranges(self, n_rows, n_used):
         n_ranges = -(-n_used // RANGE_FEATURES)
-        if staged and self.team.size > 1:  # a multiple of the threads, unless tasks would become tiny
+        if n_rows * n_used >= SMALL_WORK:  # a multiple of the threads, unless tasks would become tiny
             n_ranges = -(-n_ranges // self.team.size) * self.team.size
             n_ranges = max(1, min(n_ranges, n_used // 4))
-        return RANGE_FEATURES, staged, n_ranges
+        return n_ranges
 
     def grow(self, rows, features, gh, params):
         """Grow one tree from packed gradients; returns its nodes. ``self.rows`` then holds the rows, leaf by leaf."""
@@ -192,7 +195,7 @@ class CpuGrower:
             *data, features, consecutive, self.ranges, self.n_bins, own, gh, params, self.progress, self.nodes, self.pairs, self.masks,
             self.pool, self.count_pool, self.found,
         )  # fmt: skip
-        if not self.staged:
+        if self.alone:
             growth.grow_alone(
                 self.spare[0], self.spare_counts[0], *data, self.columns, features, consecutive, self.ranges, self.n_bins, own, scratch,
                 gh, params, self.progress, self.nodes, self.chosen, self.pieces, self.pairs, self.masks, self.pool, self.count_pool,
@@ -205,29 +208,46 @@ class CpuGrower:
     def _grow_together(self, rows, scratch, gh, params, search_args):
         """``growth.grow_alone`` with each heavy stage run by the whole team."""
         state, nodes, pieces = self.progress, self.nodes, self.pieces
-        search = search_level if params["order"][0] == SYMMETRIC else search_pairs
+        symmetric = params["order"][0] == SYMMETRIC
+        n_features = search_args[2].shape[0]
+        search = search_level if symmetric else search_pairs
         growth.begin_tree(rows, gh, params, state, nodes, self.pairs, self.masks, self.free_slots)
         while True:
             if state["n_pairs"][0] > 0:
                 counter = _counter()
-                self.team.run(lambda t, c=counter: search(c, self.spare[t], self.spare_counts[t], *search_args))
-                growth.adopt(
-                    params, state, nodes, self.pairs, self.pool, self.count_pool, self.n_bins, self.free_slots, self.found
+                self._run(
+                    int(state["n_due"][0]) * n_features,
+                    lambda t, c=counter: search(c, self.spare[t], self.spare_counts[t], *search_args),
                 )
+                if symmetric:
+                    growth.adopt_level(params, state, nodes, self.pool, self.count_pool, self.n_bins, self.free_slots, self.found)
+                else:
+                    growth.adopt_pairs(state, nodes, self.pairs, self.free_slots, self.found)
             if growth.choose(params, state, nodes, self.chosen, pieces) == 0:
                 return
+            n_rows = int(state["n_moving"][0])
             counter = _counter()
-            self.team.run(lambda _, c=counter: partition_pieces(c, self.columns, state, nodes, pieces, rows, scratch))
+            self._run(
+                n_rows, lambda _, c=counter: partition_pieces(c, self.columns, state, nodes, pieces, rows, scratch)
+            )
             growth.settle(params, state, nodes, self.chosen, pieces, self.pairs, self.masks, self.free_slots)
-            counter = _counter()
-            self.team.run(lambda _, c=counter: move_pieces(c, state, nodes, pieces, rows, scratch))
+            if state["n_pieces"][0] > state["n_chosen"][0]:  # a node of one piece is done already
+                counter = _counter()
+                self._run(n_rows, lambda _, c=counter: move_pieces(c, state, nodes, pieces, rows, scratch))
+
+    def _run(self, work, job):
+        """Run a stage; alone if waking the others would take longer. ``work`` is in units of about a nanosecond."""
+        if work < SMALL_STAGE:
+            job(0)
+        else:
+            self.team.run(job)
 
     def leaf_values(self, nodes, n_rows, g, h, weight, fine_scales, params, learning_rate):
         """Values of all nodes from fine sums of the true gradients, and their hessian sums."""
         sums = np.empty((nodes.shape[0], 2), np.int64)
         counter = _counter()
         args = (nodes, self.rows[:n_rows], g, h, weight, *fine_scales, sums)
-        self._run_leaves(n_rows, lambda _: leaves.sum_leaves(counter, *args))
+        self._run(n_rows, lambda _: leaves.sum_leaves(counter, *args))
         values, cover = np.empty(nodes.shape[0]), np.empty(nodes.shape[0])
         leaves.leaf_values(nodes, sums, 1.0 / fine_scales[0], 1.0 / fine_scales[1], params, learning_rate, values, cover)
         return values, cover
@@ -235,10 +255,4 @@ class CpuGrower:
     def add_leaf_values(self, nodes, n_rows, values, raw):
         """Add leaf values to the raw scores of the rows the tree was grown on."""
         counter = _counter()
-        self._run_leaves(n_rows, lambda _: leaves.add_leaf_values(counter, nodes, self.rows[:n_rows], values, raw))
-
-    def _run_leaves(self, n_rows, job):
-        if n_rows < SMALL_ROWS:
-            job(0)
-        else:
-            self.team.run(job)
+        self._run(n_rows, lambda _: leaves.add_leaf_values(counter, nodes, self.rows[:n_rows], values, raw))

@@ -7,7 +7,7 @@ whether it is asked of bins or of values.
 import numpy as np
 
 from gpuboost.dtypes import MAX_VALUE_BINS
-from gpuboost.kernels.cpu._jit import kernel, take_number
+from gpuboost.kernels.cpu._jit import helper, kernel, take_number
 
 #: Rows binned together: their values and bins stay in the first-level cache.
 BLOCK = 256
@@ -34,7 +34,7 @@ def distinct_values(
     return n
 
 
-@kernel
+@helper
 def cut_between(a, b):
     """A number c with a <= c < b, in the middle where that can be written."""
     c = a * 0.5 + b * 0.5
@@ -62,7 +62,9 @@ def quantile_cuts(
         for i in range(n - 1):
             out[i] = cut_between(values[i], values[i + 1])
         return max(n - 1, 0)
-    left_weight = weight.sum()
+    left_weight = 0.0
+    for i in range(n):
+        left_weight += weight[i]
     left_bins = max_bins
     share = left_weight / left_bins
     heavy = np.zeros(n, np.uint8)
@@ -90,7 +92,7 @@ def quantile_cuts(
     return n_cuts
 
 
-@kernel
+@helper
 def bin_values(
     values,  # (m,) float, IN
     cuts,  # (256,) float of the same type, IN: padded with +inf

@@ -9,10 +9,10 @@ import numpy as np
 from numba.extending import register_jitable
 
 from gpuboost.formulas import hash32
-from gpuboost.kernels.cpu._jit import kernel, take_number
+from gpuboost.kernels.cpu._jit import helper, kernel, take_number
 
 BLOCK = 4096
-LANES = 8
+ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
 @functools.cache
@@ -61,38 +61,42 @@ def compile_gradients(grad_hess, per_row):
     return gradients
 
 
-@kernel
+@helper
 def add_up(g, h, weight, out):
-    """Weighted sums of |g| and h in LANES interleaved lanes: one fixed order that still vectorises."""
-    lanes = np.zeros((2, LANES))
-    n = g.shape[0]
-    whole = n // LANES * LANES
-    if weight.shape[0] == 0:
-        for i in range(0, whole, LANES):
-            for j in range(LANES):
-                lanes[0, j] += abs(g[i + j])
-                lanes[1, j] += h[i + j]
-        for i in range(whole, n):
-            lanes[0, i - whole] += abs(g[i])
-            lanes[1, i - whole] += h[i]
-    else:
-        for i in range(0, whole, LANES):
-            for j in range(LANES):
-                lanes[0, j] += abs(g[i + j]) * weight[i + j]
-                lanes[1, j] += h[i + j] * weight[i + j]
-        for i in range(whole, n):
-            lanes[0, i - whole] += abs(g[i]) * weight[i]
-            lanes[1, i - whole] += h[i] * weight[i]
-    for s in range(2):
-        out[s] = 0.0
-        for j in range(LANES):
-            out[s] += lanes[s, j]
+    """Weighted sums of |g| and h in four interleaved lanes: one fixed order that still vectorises."""
+    weighted = weight.shape[0] > 0
+    n = np.uint64(g.shape[0])
+    g0, g1, g2, g3 = 0.0, 0.0, 0.0, 0.0
+    h0, h1, h2, h3 = 0.0, 0.0, 0.0, 0.0
+    i = np.uint64(0)
+    while i + THREE < n:
+        w0 = weight[i] if weighted else 1.0
+        w1 = weight[i + ONE] if weighted else 1.0
+        w2 = weight[i + TWO] if weighted else 1.0
+        w3 = weight[i + THREE] if weighted else 1.0
+        g0 += abs(g[i]) * w0
+        g1 += abs(g[i + ONE]) * w1
+        g2 += abs(g[i + TWO]) * w2
+        g3 += abs(g[i + THREE]) * w3
+        h0 += h[i] * w0
+        h1 += h[i + ONE] * w1
+        h2 += h[i + TWO] * w2
+        h3 += h[i + THREE] * w3
+        i += FOUR
+    while i < n:
+        w0 = weight[i] if weighted else 1.0
+        g0 += abs(g[i]) * w0
+        h0 += h[i] * w0
+        i += ONE
+    out[0] = (g0 + g1) + (g2 + g3)
+    out[1] = (h0 + h1) + (h2 + h3)
 
 
 @kernel
 def sum_blocks(sums, out):
     """Add the blocks' sums in their order: (n_blocks, n_outputs, 2) -> (n_outputs, 2)."""
-    out[:] = 0.0
+    for k in range(out.shape[0]):
+        out[k, 0], out[k, 1] = 0.0, 0.0
     for block in range(sums.shape[0]):
         for k in range(out.shape[0]):
             out[k, 0] += sums[block, k, 0]
@@ -139,7 +143,7 @@ def quantize(
         block = take_number(counter)
 
 
-@kernel
+@helper
 def pack(g, h, noise):
     """Round a pair at random and pack it."""
     g_noise = np.float64(np.int32(noise & np.uint32(0xFFFF))) * (1.0 / 65536.0)
@@ -153,7 +157,7 @@ def fixed_point_sum(values, weight, scale):
     total = np.int64(0)
     for i in range(values.shape[0]):
         v = values[i] * weight[i] if weight.shape[0] > 0 else values[i]
-        total += np.int64(np.rint(v * scale))
+        total += np.int64(np.floor(v * scale + 0.5))
     return total
 
 

@@ -4,7 +4,7 @@
 
 The heavy stages (partition, move, search) share out tasks by a counter and may run in several threads; the others are short and
 run in one. ``grow_alone`` is the loop in one compiled function for small data, where a call from Python would cost more than the
-work; ``backend.grow_tree`` is the same loop over a team of threads. The result does not depend on who runs it: sums are integers, and
+work; ``CpuGrower`` has the same loop over a team of threads. The result does not depend on who runs it: sums are integers, and
 every choice breaks ties by the lowest (node, feature, bin).
 """
 
@@ -12,9 +12,9 @@ import numpy as np
 
 from gpuboost.dtypes import DEPTHWISE, HIST_STRIDE, LEAFWISE, SYMMETRIC
 from gpuboost.formulas import hash32
-from gpuboost.kernels.cpu._jit import kernel
+from gpuboost.kernels.cpu._jit import helper, kernel
 from gpuboost.kernels.cpu.partition import move_pieces, partition_pieces
-from gpuboost.kernels.cpu.split import packed_score, score_feature, search_level, search_pairs, sum_left
+from gpuboost.kernels.cpu.split import packed_score, score_feature, search_pairs, sum_left
 
 #: Rows of one piece of a large node: enough to make a task worth a thread, small enough to share out evenly.
 PIECE_ROWS = 32768
@@ -48,44 +48,44 @@ def begin_tree(rows, gh, growth, progress, nodes, pairs, masks, free_slots):
     pairs[0].large = -1
     pairs[0].inherits = 0
     state.n_pairs = 1
+    state.n_due = rows.shape[0]
     draw_columns(growth, 0, 0, 0, masks)
 
 
-@kernel
+@helper
 def choose_some(allowed, n_wanted, key, chosen):
     """Mark n_wanted of the allowed entries (all of them if there are fewer), each subset being equally likely."""
     n_left = 0
     for j in range(allowed.shape[0]):
         n_left += allowed[j] != 0
     for j in range(allowed.shape[0]):
+        candidate = allowed[j] != 0  # read before it is written: allowed and chosen may be the same array
         chosen[j] = 0
-        if allowed[j] != 0:
+        if candidate:
             if np.float64(hash32(key, j)) * n_left < n_wanted * 4294967296.0:
                 chosen[j] = 1
                 n_wanted -= 1
             n_left -= 1
 
 
-@kernel
+@helper
 def draw_columns(growth, level, node_id, child, masks):
     """Features a child may use: some of the tree's for its level, some of those for itself. Symmetric growth uses the first draw."""
     p = growth[0]
     n = masks.shape[1]
     if n == 0:
         return
-    everything = np.ones(n, np.uint8)
-    choose_some(everything, p.level_features, hash32(p.column_key, 2 * level), masks[child])
+    mask = masks[child]
+    for j in range(n):
+        mask[j] = 1
+    choose_some(mask, p.level_features, hash32(p.column_key, 2 * level), mask)
     if p.node_features < p.level_features:
-        level = masks[child].copy()
-        choose_some(level, p.node_features, hash32(p.column_key, 2 * node_id + 1), masks[child])
+        choose_some(mask, p.node_features, hash32(p.column_key, 2 * node_id + 1), mask)
 
 
 @kernel
-def adopt(growth, progress, nodes, pairs, pool, count_pool, n_bins, free_slots, found):
+def adopt_pairs(progress, nodes, pairs, free_slots, found):
     """Take the best of the ranges' splits; nodes without one are leaves for good and give their histogram back."""
-    if growth[0].order == SYMMETRIC:
-        adopt_level(growth, progress, nodes, pool, count_pool, n_bins, free_slots, found)
-        return
     for which in range(progress[0].n_pairs):
         for side in range(2):
             id_ = pairs[which].small if side == 0 else pairs[which].large
@@ -106,7 +106,7 @@ def adopt(growth, progress, nodes, pairs, pool, count_pool, n_bins, free_slots, 
                 close(node, progress, free_slots)
 
 
-@kernel
+@helper
 def close(node, progress, free_slots):
     """The node stays a leaf."""
     node.open = 0
@@ -139,7 +139,7 @@ def adopt_level(growth, progress, nodes, pool, count_pool, n_bins, free_slots, f
         cells = pool[node.slot, at : at + HIST_STRIDE]
         counts = count_pool[node.slot, at : at + HIST_STRIDE]
         _, end1 = score_feature(
-            cells, counts, n_bins[split.feature], node.sums, node.end - node.begin, growth, prefix, count_prefix, scores
+            cells, counts, np.int64(n_bins[split.feature]), node.sums, node.end - node.begin, growth, prefix, count_prefix, scores
         )
         score = scores[1 if split.missing_left and end1 > 1 else 0, split.bin]
         no_missing_here = cells[0] == 0
@@ -153,7 +153,7 @@ def adopt_level(growth, progress, nodes, pool, count_pool, n_bins, free_slots, f
             node.split.missing_left = split.missing_left
 
 
-@kernel
+@helper
 def may_split(growth, progress, node):
     """Whether a node is a candidate for the next step."""
     return node.open != 0 and node.split.feature >= 0 and (growth[0].order == SYMMETRIC or node.depth < growth[0].max_depth)
@@ -184,8 +184,10 @@ def choose(growth, progress, nodes, chosen, pieces):
     state.level += 1
     state.n_chosen = n
     state.n_pieces = 0
+    state.n_moving = 0
     for c in range(n):
         node = nodes[chosen[c]]
+        state.n_moving += node.end - node.begin
         start = node.begin
         while start < node.end:
             piece = pieces[state.n_pieces]
@@ -197,7 +199,7 @@ def choose(growth, progress, nodes, chosen, pieces):
     return n
 
 
-@kernel
+@helper
 def keep_best(nodes, chosen, room):
     """Keep the ``room`` nodes of highest gain, in the order of their ids; returns how many are kept."""
     for k in range(room):
@@ -208,7 +210,12 @@ def keep_best(nodes, chosen, room):
             ):
                 best = j
         chosen[k], chosen[best] = chosen[best], chosen[k]
-    chosen[:room].sort()
+    for k in range(1, room):  # insertion sort
+        moving, j = chosen[k], k
+        while j > 0 and chosen[j - 1] > moving:
+            chosen[j] = chosen[j - 1]
+            j -= 1
+        chosen[j] = moving
     return room
 
 
@@ -220,6 +227,7 @@ def settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots):
     state.n_leaves += state.n_chosen
     more = state.n_leaves < p.max_leaves and (p.order != SYMMETRIC or state.level < p.max_depth)
     state.n_pairs = 0
+    state.n_due = 0
     at = 0
     for c in range(state.n_chosen):
         parent = nodes[chosen[c]]
@@ -260,6 +268,7 @@ def settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots):
         pair.small = parent.left if left_is_small else parent.right
         pair.large = parent.right if left_is_small else parent.left
         pair.inherits = 1 if parent.slot >= 0 else 0
+        state.n_due += nodes[pair.small].end - nodes[pair.small].begin if pair.inherits else parent.end - parent.begin
         nodes[pair.large].slot = parent.slot
         parent.slot = -1
         for id_ in (pair.small, pair.large):
@@ -277,23 +286,17 @@ def grow_alone(
     spare, spare_counts, bins, row_stride, columns, features, consecutive, ranges, n_bins, rows, scratch, gh, growth, progress, nodes,
     chosen, pieces, pairs, masks, pool, count_pool, free_slots, found,
 ):  # fmt: skip
-    """Grow one tree in the calling thread. The arguments are described at the stages that take them."""
+    """Grow one tree, depth-wise or leaf-wise, in the calling thread. The arguments are described at the stages that take them."""
     counter = np.zeros(1, np.int64)
     begin_tree(rows, gh, growth, progress, nodes, pairs, masks, free_slots)
     while True:
         if progress[0].n_pairs > 0:
             counter[0] = 0
-            if growth[0].order == SYMMETRIC:
-                search_level(
-                    counter, spare, spare_counts, bins, row_stride, features, consecutive, ranges, n_bins, rows, gh, growth, progress,
-                    nodes, pairs, masks, pool, count_pool, found,
-                )  # fmt: skip
-            else:
-                search_pairs(
-                    counter, spare, spare_counts, bins, row_stride, features, consecutive, ranges, n_bins, rows, gh, growth, progress,
-                    nodes, pairs, masks, pool, count_pool, found,
-                )  # fmt: skip
-            adopt(growth, progress, nodes, pairs, pool, count_pool, n_bins, free_slots, found)
+            search_pairs(
+                counter, spare, spare_counts, bins, row_stride, features, consecutive, ranges, n_bins, rows, gh, growth, progress, nodes,
+                pairs, masks, pool, count_pool, found,
+            )  # fmt: skip
+            adopt_pairs(progress, nodes, pairs, free_slots, found)
         if choose(growth, progress, nodes, chosen, pieces) == 0:
             return
         counter[0] = 0

@@ -7,7 +7,7 @@ asked for while this one is added, which makes scattered rows nearly as cheap as
 import numpy as np
 
 from gpuboost.dtypes import HIST_STRIDE
-from gpuboost.kernels.cpu._jit import kernel, prefetch
+from gpuboost.kernels.cpu._jit import helper, prefetch
 
 PREFETCH_ROWS = np.uint64(8)  # 2026-11, AMD EPYC (Zen 3): 8 to 32 are within 2 %
 ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
@@ -16,7 +16,7 @@ STRIDE2 = np.uint64(2 * HIST_STRIDE)
 STRIDE3 = np.uint64(3 * HIST_STRIDE)
 
 
-@kernel
+@helper
 def add_all_features(
     bins,  # (n_rows * row_stride,) uint8, IN
     row_stride,
@@ -58,7 +58,7 @@ def add_all_features(
             f += ONE
 
 
-@kernel
+@helper
 def add_listed_features(
     bins,  # (n_rows * row_stride,) uint8, IN
     row_stride,
@@ -88,7 +88,7 @@ def add_listed_features(
             cells[np.uint64(j) * STRIDE + np.uint64(bins[base + np.uint64(features[j])])] += value
 
 
-@kernel
+@helper
 def count_rows(
     bins,  # (n_rows * row_stride,) uint8, IN
     row_stride,
@@ -107,7 +107,7 @@ def count_rows(
             counts[np.uint64(j) * STRIDE + np.uint64(bins[base + np.uint64(features[j])])] += 1
 
 
-@kernel
+@helper
 def build(bins, row_stride, features, first, end, consecutive, rows, gh, cells):
     """Histogram of rows for positions first..end of the feature list; ``consecutive`` says that the list is 0, 1, 2, ..."""
     for c in range(np.uint64(end - first) * STRIDE):
@@ -118,7 +118,7 @@ def build(bins, row_stride, features, first, end, consecutive, rows, gh, cells):
         add_listed_features(bins, row_stride, features[first:end], rows, gh, cells)
 
 
-@kernel
+@helper
 def subtract(part, whole):
     """whole -= part, cell by cell: the sibling's histogram from its parent's, exactly."""
     for c in range(np.uint64(part.shape[0])):

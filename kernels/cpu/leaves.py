@@ -3,7 +3,9 @@
 import numpy as np
 
 from gpuboost.formulas import leaf_weight
-from gpuboost.kernels.cpu._jit import kernel, take_number
+from gpuboost.kernels.cpu._jit import kernel, prefetch, take_number
+
+PREFETCH_ROWS = np.uint64(16)
 
 
 @kernel
@@ -19,22 +21,22 @@ def sum_leaves(
     sums,  # (n_nodes, 2) int64, OUT: fixed-point sums of the leaves' rows; 0 elsewhere
 ):
     """Add up the gradients of each leaf's rows in 62-bit fixed point."""
+    weighted = weight.shape[0] > 0
     node_id = take_number(counter)
     while node_id < nodes.shape[0]:
         total_g, total_h = np.int64(0), np.int64(0)
         node = nodes[node_id]
         if node.left < 0:
             own = rows[node.begin : node.end]
-            if weight.shape[0] > 0:
-                for i in range(own.shape[0]):
-                    row = np.uint64(own[i])
-                    total_g += np.int64(np.rint(g[row] * weight[row] * g_scale))
-                    total_h += np.int64(np.rint(h[row] * weight[row] * h_scale))
-            else:
-                for i in range(own.shape[0]):
-                    row = np.uint64(own[i])
-                    total_g += np.int64(np.rint(g[row] * g_scale))
-                    total_h += np.int64(np.rint(h[row] * h_scale))
+            last = np.uint64(own.shape[0] - 1)
+            for i in range(np.uint64(own.shape[0])):
+                row = np.uint64(own[i])
+                ahead = np.uint64(own[min(np.uint64(i) + PREFETCH_ROWS, last)])
+                prefetch(g, ahead)
+                prefetch(h, ahead)
+                w = weight[row] if weighted else 1.0
+                total_g += np.int64(np.floor(g[row] * w * g_scale + 0.5))
+                total_h += np.int64(np.floor(h[row] * w * h_scale + 0.5))
         sums[node_id, 0] = total_g
         sums[node_id, 1] = total_h
         node_id = take_number(counter)
@@ -78,6 +80,8 @@ def add_leaf_values(
         if node.left < 0:
             own = rows[node.begin : node.end]
             value = values[node_id]
-            for i in range(own.shape[0]):
+            last = np.uint64(own.shape[0] - 1)
+            for i in range(np.uint64(own.shape[0])):
+                prefetch(raw, np.uint64(own[min(np.uint64(i) + PREFETCH_ROWS, last)]))
                 raw[np.uint64(own[i])] += value
         node_id = take_number(counter)

@@ -10,12 +10,12 @@ A node of one piece is done in one pass: lefts move up in place, rights wait in 
 
 import numpy as np
 
-from gpuboost.kernels.cpu._jit import kernel, take_number
+from gpuboost.kernels.cpu._jit import helper, kernel, take_number
 
 ONE = np.uint64(1)
 
 
-@kernel
+@helper
 def split_code(split):
     """A split as (shift, limit): a bin goes right when uint8(bin - shift) > limit; the missing bin 0 wraps to 255 if shift is 1."""
     shift = np.uint8(0) if split.missing_left else np.uint8(1)
@@ -58,10 +58,8 @@ def partition_pieces(
             for i in range(n):
                 row = own[i]
                 goes_right = np.uint8(column[np.uint64(row)] - shift) > limit
-                if goes_right:
-                    buffer[last - right] = row
-                else:
-                    buffer[left] = row
+                buffer[left] = row  # no branch: the place it does not belong to is written again later
+                buffer[last - right] = row
                 left += np.uint64(not goes_right)
                 right += np.uint64(goes_right)
         piece.n_left = np.int64(left)
@@ -84,7 +82,10 @@ def move_pieces(
         node = nodes[piece.node]
         if piece.begin != node.begin or piece.end != node.end:
             n_right = piece.end - piece.begin - piece.n_left
-            rows[piece.left_at : piece.left_at + piece.n_left] = scratch[piece.begin : piece.begin + piece.n_left]
+            target = rows[piece.left_at : piece.left_at + piece.n_left]
+            source = scratch[piece.begin : piece.begin + piece.n_left]
+            for i in range(np.uint64(piece.n_left)):
+                target[i] = source[i]
             target = rows[piece.right_at : piece.right_at + n_right]
             source = scratch[piece.end - n_right : piece.end]
             for i in range(np.uint64(n_right)):

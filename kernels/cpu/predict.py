@@ -11,7 +11,7 @@ rows: all 63 splits of a tree of depth 6 cost less than the 6 dependent look-ups
 
 import numpy as np
 
-from gpuboost.kernels.cpu._jit import kernel, take_number
+from gpuboost.kernels.cpu._jit import helper, kernel, take_number
 from gpuboost.kernels.cpu.binning import bin_values
 
 #: Rows of a block: labels and the columns of a few dozen features stay in the nearest caches.
@@ -49,7 +49,7 @@ def list_splits(
         leaf_at += n_splits + 1
 
 
-@kernel
+@helper
 def label_block(columns, feature, shift, limit, asked, labels):
     """Leaf labels of a block of rows in a tree of at most 256 leaves."""
     m = labels.shape[0]
@@ -63,7 +63,7 @@ def label_block(columns, feature, shift, limit, asked, labels):
             labels[i] = new if right else labels[i]
 
 
-@kernel
+@helper
 def walk_block(columns, begin, feature, shift, limit, left, right, value, out):
     """Add a tree of any size to a block of rows: node by node, on bins."""
     for i in range(out.shape[0]):
@@ -75,7 +75,7 @@ def walk_block(columns, begin, feature, shift, limit, left, right, value, out):
         out[i] += value[begin + node]
 
 
-@kernel
+@helper
 def add_trees_to_block(
     columns,  # (n_features, m) uint8, IN: the block's bins
     first_tree,

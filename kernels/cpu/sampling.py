@@ -27,7 +27,8 @@ def draw_rows(
         out[n] = usable[i]
         n += np.float64(hash32(key, usable[i])) < limit
     if n == 0:
-        out[:] = usable
+        for i in range(usable.shape[0]):
+            out[i] = usable[i]
         n = usable.shape[0]
     return n
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpuboost.dtypes import HIST_STRIDE
 from gpuboost.formulas import leaf_score, plain_score
-from gpuboost.kernels.cpu._jit import kernel, take_number
+from gpuboost.kernels.cpu._jit import helper, kernel, take_number
 from gpuboost.kernels.cpu.histogram import build, count_rows, subtract
 
 NO_SPLIT = -np.inf
@@ -17,20 +17,19 @@ NO_SPLIT = -np.inf
 NOISE = 2.0**-40
 
 
-@kernel
+@helper
 def score_cuts(
     prefix,  # (>= last + 1,) int64 packed, IN: sums of the bins up to each
     extra,  # packed sums added to each left side (the missing rows, or 0)
     count_prefix,  # (>= last + 1,) int32, IN: rows up to each bin; only read if rows are counted
     extra_count,
-    first,
     last,
     total,  # packed sums of the node
     total_count,
     growth,  # (1,) GROWTH, IN
     scores,  # (>= last + 1,) float64, OUT: score of both sides, or NO_SPLIT
 ):
-    """Score the cuts after bins first..last."""
+    """Score the cuts after bins 1..last."""
     p = growth[0]
     gu, hu = p.gradient_unit, p.hessian_unit
     reg_lambda, reg_alpha, max_delta_step = p.reg_lambda, p.reg_alpha, p.max_delta_step
@@ -38,7 +37,7 @@ def score_cuts(
     total_g = np.float64(np.int32(total >> 32)) * gu
     total_h = np.float64(np.int32(total)) * hu
     if reg_alpha == 0.0 and max_delta_step == 0.0:
-        for b in range(first, last + 1):
+        for b in range(1, last + 1):
             left = prefix[b] + extra
             gl = np.float64(np.int32(left >> 32)) * gu
             hl = np.float64(np.int32(left)) * hu
@@ -47,7 +46,7 @@ def score_cuts(
             score = plain_score(gl, hl, reg_lambda) + plain_score(gr, hr, reg_lambda)
             scores[b] = score if (hl >= least) & (hr >= least) else NO_SPLIT
     else:
-        for b in range(first, last + 1):
+        for b in range(1, last + 1):
             left = prefix[b] + extra
             gl = np.float64(np.int32(left >> 32)) * gu
             hl = np.float64(np.int32(left)) * hu
@@ -59,13 +58,13 @@ def score_cuts(
                     gr, hr, reg_lambda, reg_alpha, max_delta_step
                 )
     if p.min_samples_leaf > 1:
-        for b in range(first, last + 1):
+        for b in range(1, last + 1):
             n_left = np.int64(count_prefix[b]) + extra_count
             if n_left < p.min_samples_leaf or total_count - n_left < p.min_samples_leaf:
                 scores[b] = NO_SPLIT
 
 
-@kernel
+@helper
 def score_feature(cells, counts, n_bins, total, total_count, growth, prefix, count_prefix, scores):
     """Score every cut of one feature; returns the first bins that have no cut, for missing right and for missing left.
 
@@ -84,15 +83,15 @@ def score_feature(cells, counts, n_bins, total, total_count, growth, prefix, cou
             count_prefix[b] = n
         missing_count = np.int64(counts[0])
     if missing == 0 and missing_count == 0:
-        score_cuts(prefix, np.int64(0), count_prefix, 0, 1, n_bins - 1, total, total_count, growth, scores[0])
+        score_cuts(prefix, np.int64(0), count_prefix, np.int64(0), n_bins - 1, total, total_count, growth, scores[0])
         return n_bins, 1
     # all values left, missing right is a cut too; its mirror image is not needed
-    score_cuts(prefix, np.int64(0), count_prefix, 0, 1, n_bins, total, total_count, growth, scores[0])
-    score_cuts(prefix, missing, count_prefix, missing_count, 1, n_bins - 1, total, total_count, growth, scores[1])
+    score_cuts(prefix, np.int64(0), count_prefix, np.int64(0), n_bins, total, total_count, growth, scores[0])
+    score_cuts(prefix, missing, count_prefix, missing_count, n_bins - 1, total, total_count, growth, scores[1])
     return n_bins + 1, n_bins
 
 
-@kernel
+@helper
 def best_of(scores, end0, end1):
     """Best cut of one feature: (score, bin, missing_left), the lowest bin among equals; bin 0 if there is none."""
     best, best_bin, best_left = NO_SPLIT, 0, 0
@@ -106,7 +105,7 @@ def best_of(scores, end0, end1):
     return best, best_bin, best_left
 
 
-@kernel
+@helper
 def sum_left(cells, last_bin, missing_left):
     """Packed sums of the rows that go left."""
     left = cells[0] if missing_left else np.int64(0)
@@ -115,7 +114,7 @@ def sum_left(cells, last_bin, missing_left):
     return left
 
 
-@kernel
+@helper
 def packed_score(sums, growth):
     """``leaf_score`` of packed sums."""
     p = growth[0]
@@ -124,13 +123,13 @@ def packed_score(sums, growth):
     return leaf_score(g, h, p.reg_lambda, p.reg_alpha, p.max_delta_step)
 
 
-@kernel
+@helper
 def larger_side_left(left, total):
     """Whether the left side weighs more: where missing values go that training has not seen."""
     return np.int32(left) >= np.int32(total - left)
 
 
-@kernel
+@helper
 def cells_of(node, pool, spare, begin, end):
     """Where the node's histogram for feature positions begin..end is: its slot in the pool, or a spare buffer if it has none."""
     if node.slot >= 0:
@@ -138,7 +137,7 @@ def cells_of(node, pool, spare, begin, end):
     return spare[: (end - begin) * HIST_STRIDE]
 
 
-@kernel
+@helper
 def scan_node(node, cells, counts, features, begin, end, n_bins, growth, mask, prefix, count_prefix, scores, found):
     """Best split of one node over a range of features, into ``found``."""
     p = growth[0]
@@ -154,7 +153,7 @@ def scan_node(node, cells, counts, features, begin, end, n_bins, growth, mask, p
         own = cells[at : at + HIST_STRIDE]
         own_counts = counts[at : at + HIST_STRIDE]
         end0, end1 = score_feature(
-            own, own_counts, n_bins[f], node.sums, node.end - node.begin, growth, prefix, count_prefix, scores
+            own, own_counts, np.int64(n_bins[f]), node.sums, node.end - node.begin, growth, prefix, count_prefix, scores
         )
         score, last_bin, missing_left = best_of(scores, end0, end1)
         if score > best:
@@ -171,7 +170,7 @@ def scan_node(node, cells, counts, features, begin, end, n_bins, growth, mask, p
                 found.missing_left = missing_left
 
 
-@kernel
+@helper
 def build_pair(
     pair, nodes, bins, row_stride, features, begin, end, consecutive, rows, gh, count, pool, spare, count_pool, spare_counts
 ):
@@ -275,7 +274,7 @@ def search_level(
             if n_bins[f] == 0 or (mask.shape[0] > 0 and mask[j] == 0):
                 continue
             gain, size, last_bin, missing_left = level_gain(
-                nodes[: progress[0].n_nodes], pool, count_pool, j, n_bins[f], growth, prefix, count_prefix, scores, total
+                nodes[: progress[0].n_nodes], pool, count_pool, j, np.int64(n_bins[f]), growth, prefix, count_prefix, scores, total
             )
             if gain > best.gain and gain > growth[0].min_split_gain and gain > NOISE * size:
                 best.gain = gain
@@ -286,7 +285,7 @@ def search_level(
         task = take_number(counter)
 
 
-@kernel
+@helper
 def level_gain(nodes, pool, count_pool, j, n_bins, growth, prefix, count_prefix, scores, total):
     """Best cut of one feature for all open nodes: (gain, sum of scores, bin, missing_left)."""
     for b in range(HIST_STRIDE):
