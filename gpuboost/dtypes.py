@@ -75,6 +75,8 @@ NODE = np.dtype(
         ("left", np.int32),  # -1: a leaf
         ("right", np.int32),
         ("slot", np.int32),  # its histogram in the pool, -1: none kept
+        ("first_part", np.int32),  # buffers in the pool with further parts of it, to be added
+        ("n_parts", np.int32),
         ("open", np.int32),  # 1: may still be split
     ],
     align=True,
@@ -93,6 +95,9 @@ PIECE = np.dtype(
     align=True,
 )
 
+#: A part of a node's rows whose histogram one task builds, and the buffer it builds it in.
+CHUNK = np.dtype([("begin", np.int64), ("end", np.int64), ("buffer", np.int32)], align=True)
+
 #: How far the growth of a tree has come.
 PROGRESS = np.dtype(
     [
@@ -103,8 +108,11 @@ PROGRESS = np.dtype(
         ("n_chosen", np.int32),  # nodes being split in this step
         ("n_pieces", np.int32),
         ("n_pairs", np.int32),  # pairs of children whose histograms are due
-        ("n_due", np.int64),  # rows to go over for them
-        ("n_moving", np.int64),  # rows of the chosen nodes
+        ("first_pair", np.int32),  # those of them in hand
+        ("end_pair", np.int32),
+        ("n_chunks", np.int32),
+        ("n_rows_due", np.int64),  # rows to go over for the pairs in hand
+        ("n_rows_moving", np.int64),  # rows of the chosen nodes
     ],
     align=True,
 )

@@ -1,6 +1,7 @@
 """How CPU kernels are compiled, and the two machine instructions numba has no name for."""
 
 import functools
+import sys
 
 import numba
 from llvmlite import ir
@@ -40,6 +41,43 @@ def prefetch(typingctx, array, index):
     return types.void(array, types.uint64), codegen
 
 
+def _element(context, builder, signature, args):
+    data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    return builder.gep(data, [args[1]])
+
+
+@intrinsic
+def atomic_load(typingctx, array, index):
+    """array[index] of an int64 array, in one order for all threads."""
+
+    def codegen(context, builder, signature, args):
+        return builder.load_atomic(_element(context, builder, signature, args), "seq_cst", 8, typ=ir.IntType(64))
+
+    return types.int64(array, types.int64), codegen
+
+
+@intrinsic
+def atomic_store(typingctx, array, index, value):
+    """array[index] = value, in one order for all threads."""
+
+    def codegen(context, builder, signature, args):
+        builder.store_atomic(args[2], _element(context, builder, signature, args), "seq_cst", 8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.int64), codegen
+
+
+@intrinsic
+def atomic_add(typingctx, array, index, value):
+    """array[index] += value, in one order for all threads."""
+
+    def codegen(context, builder, signature, args):
+        builder.atomic_rmw("add", _element(context, builder, signature, args), args[2], "seq_cst")
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.int64), codegen
+
+
 @intrinsic
 def take_number(typingctx, counter):
     """Return counter[0] and add one to it, atomically: how threads share out the tasks of a stage."""
@@ -49,3 +87,18 @@ def take_number(typingctx, counter):
         return builder.atomic_rmw("add", data, ir.IntType(64)(1), "monotonic")
 
     return types.int64(counter), codegen
+
+
+if sys.platform == "win32":
+
+    @helper
+    def let_others_run():
+        """Nothing: the system has no call for it that is always at hand."""
+
+else:
+    _sched_yield = types.ExternalFunction("sched_yield", types.int32())
+
+    @helper
+    def let_others_run():
+        """Give the core to another thread that is ready, if there is one."""
+        _sched_yield()

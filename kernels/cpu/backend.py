@@ -2,20 +2,19 @@
 
 import numpy as np
 
-from gpuboost.dtypes import HIST_STRIDE, NODE, PACKED, PAIR, PIECE, PROGRESS, ROW, SPLIT, SYMMETRIC
+from gpuboost.dtypes import CHUNK, HIST_STRIDE, NODE, PACKED, PAIR, PIECE, PROGRESS, ROW, SPLIT, SYMMETRIC
 from gpuboost.kernels.cpu import binning, gradients, growth, leaves, predict, sampling
-from gpuboost.kernels.cpu.partition import move_pieces, partition_pieces
-from gpuboost.kernels.cpu.split import search_level, search_pairs
+from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
 from gpuboost.kernels.cpu.threads import Team
 
-#: Row-feature pairs below which a tree is grown by one thread in one call: it takes a few milliseconds (2026-11, AMD EPYC), and
-#: waking a thread takes about 20 microseconds a stage.
+#: Row-feature pairs below which a tree is grown by one thread: it takes a millisecond or two (2026-11, AMD EPYC), and waking another
+#: thread may take a tenth of one.
 SMALL_WORK = 1 << 19
 #: Rows below which one thread goes over them alone.
 SMALL_ROWS = 1 << 15
-#: The same for a stage of growth, in row-feature pairs of a search or rows of a partition: about a nanosecond each.
-SMALL_STAGE = 1 << 17
-#: Features of one search task: 64 histograms are 128 KiB, which the second-level cache holds, and a row's 64 bins are a cache line.
+#: Row-feature pairs after which growth returns to Python for a moment: about a quarter of a second.
+BUDGET = 1 << 28
+#: Features of one building task: 64 histograms are 128 KiB, which the second-level cache holds, and a row's 64 bins are a cache line.
 RANGE_FEATURES = 64
 #: Most memory for histograms of open nodes. Beyond it histograms are dropped and built again when needed: slower, same bits.
 POOL_BYTES = 1 << 30
@@ -149,105 +148,69 @@ class CpuGrower:
     def __init__(self, team, columns, bins, n_bins, limits):
         self.team = team
         self.columns, self.bins, self.n_bins = columns, bins, n_bins
-        n_features, n_rows = columns.shape
-        n_used = limits.tree_features
-        max_nodes = 2 * limits.max_leaves - 1
+        n_rows, n_used = columns.shape[1], limits.tree_features
+        self.threads = team.size if n_rows * n_used >= SMALL_WORK else 1
+        self.build_ranges = _even_ranges(n_used, -(-n_used // RANGE_FEATURES))
+        self.scan_ranges = _even_ranges(n_used, max(-(-n_used // RANGE_FEATURES), min(n_used // 4, 2 * self.threads - 1)))
         max_split = limits.max_open
-        n_ranges = self._n_ranges(n_rows, n_used)
-        # symmetric growth has few steps, so that calls from Python do not matter
-        self.alone = n_rows * n_used < SMALL_WORK and limits.order != SYMMETRIC
-        self.ranges = np.linspace(0, n_used, n_ranges + 1).astype(np.int64)
-        width = int(np.diff(self.ranges).max())
         slot_cells = n_used * HIST_STRIDE
-        self.count_rows = limits.count_rows
         slot_bytes = slot_cells * (12 if limits.count_rows else 8)
-        n_slots = max_split if limits.order == SYMMETRIC else max(1, min(max_split, POOL_BYTES // slot_bytes))
+        self.n_slots = max_split if limits.order == SYMMETRIC else max(1, min(max_split, POOL_BYTES // slot_bytes))
+        self.n_spare = 0 if self.n_slots == max_split else 4
+        n_parts = 4 * self.threads if self.threads > 1 else 0
+        n_buffers = self.n_slots + self.n_spare + n_parts
+        self.symmetric = True if limits.order == SYMMETRIC else None
         self.rows = np.empty(n_rows, ROW)
         self.scratch = np.empty(n_rows, ROW)
         self.progress = np.zeros(1, PROGRESS)
-        self.nodes = np.empty(max_nodes, NODE)
+        self.nodes = np.empty(2 * limits.max_leaves - 1, NODE)
         self.chosen = np.empty(max_split, np.int32)
-        self.pieces = np.empty(max_split + n_rows // growth.PIECE_ROWS + 1, PIECE)
+        self.pieces = np.empty(max_split + 4 * self.threads, PIECE)
         self.pairs = np.empty(max_split, PAIR)
+        self.chunks = np.empty(2 * max_split + n_parts, CHUNK)
         self.masks = np.empty((2 * max_split, n_used if limits.sample_columns else 0), np.uint8)
-        self.pool = np.empty((n_slots, slot_cells), PACKED)
-        self.count_pool = np.empty((n_slots, slot_cells if limits.count_rows else 0), np.int32)
-        self.free_slots = np.empty(n_slots, np.int32)
-        self.found = np.empty((2 * max_split, n_ranges), SPLIT)
-        self.spare = np.empty((team.size, 2, width * HIST_STRIDE), PACKED)
-        self.spare_counts = np.empty((team.size, 2, width * HIST_STRIDE if limits.count_rows else 0), np.int32)
-
-    def _n_ranges(self, n_rows, n_used):
-        n_ranges = -(-n_used // RANGE_FEATURES)
-        if n_rows * n_used >= SMALL_WORK:  # a multiple of the threads, unless tasks would become tiny
-            n_ranges = -(-n_ranges // self.team.size) * self.team.size
-            n_ranges = max(1, min(n_ranges, n_used // 4))
-        return n_ranges
+        self.pool = np.empty((n_buffers, slot_cells), PACKED)
+        self.count_pool = np.empty((n_buffers, slot_cells if limits.count_rows else 0), np.int32)
+        self.free_slots = np.empty(self.n_slots, np.int32)
+        self.found = np.empty((2 * max_split, len(self.scan_ranges) - 1), SPLIT)
 
     def grow(self, rows, features, gh, params):
         """Grow one tree from packed gradients; returns its nodes. ``self.rows`` then holds the rows, leaf by leaf."""
         n = rows.shape[0]
         self.rows[:n] = rows
-        own, scratch = self.rows[:n], self.scratch[:n]
-        consecutive = features.shape[0] == self.n_bins.shape[0]
-        data = (self.bins, self.n_bins.shape[0])
-        search_args = (
-            *data, features, consecutive, self.ranges, self.n_bins, own, gh, params, self.progress, self.nodes, self.pairs, self.masks,
-            self.pool, self.count_pool, self.found,
+        self.progress[:] = 0
+        control = np.zeros(CONTROL_SIZE, np.int64)
+        control[N_THREADS] = self.threads
+        data = (
+            self.bins, self.n_bins.shape[0], self.columns, features, features.shape[0] == self.n_bins.shape[0], self.build_ranges,
+            self.scan_ranges, self.n_bins, self.rows[:n], self.scratch[:n], gh, params, self.progress, self.nodes,
         )  # fmt: skip
-        if self.alone:
-            growth.grow_alone(
-                self.spare[0], self.spare_counts[0], *data, self.columns, features, consecutive, self.ranges, self.n_bins, own, scratch,
-                gh, params, self.progress, self.nodes, self.chosen, self.pieces, self.pairs, self.masks, self.pool, self.count_pool,
-                self.free_slots, self.found,
-            )  # fmt: skip
-        else:
-            self._grow_together(own, scratch, gh, params, search_args)
-        return self.nodes[: self.progress["n_nodes"][0]]
+        buffers = (self.pieces, self.pairs, self.chunks, self.masks, self.pool, self.count_pool)
 
-    def _grow_together(self, rows, scratch, gh, params, search_args):
-        """``growth.grow_alone`` with each heavy stage run by the whole team."""
-        state, nodes, pieces = self.progress, self.nodes, self.pieces
-        symmetric = params["order"][0] == SYMMETRIC
-        n_features = search_args[2].shape[0]
-        search = search_level if symmetric else search_pairs
-        growth.begin_tree(rows, gh, params, state, nodes, self.pairs, self.masks, self.free_slots)
-        while True:
-            if state["n_pairs"][0] > 0:
-                counter = _counter()
-                self._run(
-                    int(state["n_due"][0]) * n_features,
-                    lambda t, c=counter: search(c, self.spare[t], self.spare_counts[t], *search_args),
-                )
-                if symmetric:
-                    growth.adopt_level(params, state, nodes, self.pool, self.count_pool, self.n_bins, self.free_slots, self.found)
-                else:
-                    growth.adopt_pairs(state, nodes, self.pairs, self.free_slots, self.found)
-            if growth.choose(params, state, nodes, self.chosen, pieces) == 0:
+        def job(thread):
+            if thread > 0:
+                growth.assist(control, self.symmetric, *data, *buffers, self.found)
                 return
-            n_rows = int(state["n_moving"][0])
-            counter = _counter()
-            self._run(
-                n_rows, lambda _, c=counter: partition_pieces(c, self.columns, state, nodes, pieces, rows, scratch)
-            )
-            growth.settle(params, state, nodes, self.chosen, pieces, self.pairs, self.masks, self.free_slots)
-            if state["n_pieces"][0] > state["n_chosen"][0]:  # a node of one piece is done already
-                counter = _counter()
-                self._run(n_rows, lambda _, c=counter: move_pieces(c, state, nodes, pieces, rows, scratch))
+            try:
+                while not growth.grow(
+                    control, BUDGET, self.symmetric, self.n_slots, self.n_spare, *data, self.chosen, *buffers, self.free_slots, self.found
+                ):
+                    pass
+            finally:
+                control[STAGE] = FINISHED
 
-    def _run(self, work, job):
-        """Run a stage; alone if waking the others would take longer. ``work`` is in units of about a nanosecond."""
-        if work < SMALL_STAGE:
-            job(0)
-        else:
+        if self.threads > 1:
             self.team.run(job)
+        else:
+            job(0)
+        return self.nodes[: self.progress["n_nodes"][0]]
 
     def leaf_values(self, nodes, n_rows, g, h, weight, fine_scales, params, learning_rate):
         """Values of all nodes from fine sums of the true gradients, and their hessian sums."""
         sums = np.empty((nodes.shape[0], 2), np.int64)
         counter = _counter()
         args = (nodes, self.rows[:n_rows], g, h, weight, *fine_scales, sums)
-        self._run(n_rows, lambda _: leaves.sum_leaves(counter, *args))
+        self._run_leaves(n_rows, lambda _: leaves.sum_leaves(counter, *args))
         values, cover = np.empty(nodes.shape[0]), np.empty(nodes.shape[0])
         leaves.leaf_values(nodes, sums, 1.0 / fine_scales[0], 1.0 / fine_scales[1], params, learning_rate, values, cover)
         return values, cover
@@ -255,4 +218,15 @@ class CpuGrower:
     def add_leaf_values(self, nodes, n_rows, values, raw):
         """Add leaf values to the raw scores of the rows the tree was grown on."""
         counter = _counter()
-        self._run(n_rows, lambda _: leaves.add_leaf_values(counter, nodes, self.rows[:n_rows], values, raw))
+        self._run_leaves(n_rows, lambda _: leaves.add_leaf_values(counter, nodes, self.rows[:n_rows], values, raw))
+
+    def _run_leaves(self, n_rows, job):
+        if n_rows < SMALL_ROWS:
+            job(0)
+        else:
+            self.team.run(job)
+
+
+def _even_ranges(n, n_ranges):
+    """Borders of n_ranges ranges of about equal length."""
+    return np.linspace(0, n, max(1, n_ranges) + 1).astype(np.int64)

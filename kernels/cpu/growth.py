@@ -1,11 +1,9 @@
 """The growth of one tree: which nodes to split next, the bookkeeping between the heavy stages, and the loop over them.
 
-    begin -> search -> adopt -> [ choose -> partition -> settle -> move -> search -> adopt ] ...
+    begin -> build -> scan -> adopt -> [ choose -> partition -> settle -> move -> build -> scan -> adopt ] ...
 
-The heavy stages (partition, move, search) share out tasks by a counter and may run in several threads; the others are short and
-run in one. ``grow_alone`` is the loop in one compiled function for small data, where a call from Python would cost more than the
-work; ``CpuGrower`` has the same loop over a team of threads. The result does not depend on who runs it: sums are integers, and
-every choice breaks ties by the lowest (node, feature, bin).
+The heavy stages (build, scan, partition, move) are cut into tasks that threads take by number; the others are short and run in one thread. The
+result does not depend on who runs what: sums are integers, and every choice breaks ties by the lowest (node, feature, bin).
 """
 
 import numpy as np
@@ -14,13 +12,33 @@ from gpuboost.dtypes import DEPTHWISE, HIST_STRIDE, LEAFWISE, SYMMETRIC
 from gpuboost.formulas import hash32
 from gpuboost.kernels.cpu._jit import helper, kernel
 from gpuboost.kernels.cpu.partition import move_pieces, partition_pieces
-from gpuboost.kernels.cpu.split import packed_score, score_feature, search_pairs, sum_left
+from gpuboost.kernels.cpu.sharing import (
+    BUILD,
+    COUNTER,
+    FINISHED,
+    MOVE,
+    N_STAGES,
+    N_THREADS,
+    PARTITION,
+    SCAN,
+    close_stage,
+    join_stage,
+    leave_stage,
+    open_stage,
+)
+from gpuboost.kernels.cpu.split import build_chunks, packed_score, scan_level, scan_pairs, score_feature, sum_left
 
-#: Rows of one piece of a large node: enough to make a task worth a thread, small enough to share out evenly.
-PIECE_ROWS = 32768
+#: Fewest rows of one piece of a node that several threads partition.
+MIN_PIECE_ROWS = 4096
+#: Fewest rows of a chunk of a histogram.
+MIN_CHUNK_ROWS = 4096
+#: Work below which a stage is not shared: waiting for each other would take as long.
+SMALL_STAGE = 1 << 14
+#: What scanning one feature of a pair of siblings costs, in units of one histogram update.
+SCAN_COST = 1000
 
 
-@kernel
+@helper
 def begin_tree(rows, gh, growth, progress, nodes, pairs, masks, free_slots):
     """The root: all rows, one histogram due."""
     state = progress[0]
@@ -48,7 +66,7 @@ def begin_tree(rows, gh, growth, progress, nodes, pairs, masks, free_slots):
     pairs[0].large = -1
     pairs[0].inherits = 0
     state.n_pairs = 1
-    state.n_due = rows.shape[0]
+    state.first_pair = 0
     draw_columns(growth, 0, 0, 0, masks)
 
 
@@ -83,10 +101,10 @@ def draw_columns(growth, level, node_id, child, masks):
         choose_some(mask, p.node_features, hash32(p.column_key, 2 * node_id + 1), mask)
 
 
-@kernel
+@helper
 def adopt_pairs(progress, nodes, pairs, free_slots, found):
     """Take the best of the ranges' splits; nodes without one are leaves for good and give their histogram back."""
-    for which in range(progress[0].n_pairs):
+    for which in range(progress[0].first_pair, progress[0].end_pair):
         for side in range(2):
             id_ = pairs[which].small if side == 0 else pairs[which].large
             if id_ < 0:
@@ -116,7 +134,7 @@ def close(node, progress, free_slots):
         node.slot = -1
 
 
-@kernel
+@helper
 def adopt_level(growth, progress, nodes, pool, count_pool, n_bins, free_slots, found):
     """Give all open nodes the level's split; a node it would leave with too small a side stays whole and is asked again."""
     best = 0
@@ -159,8 +177,8 @@ def may_split(growth, progress, node):
     return node.open != 0 and node.split.feature >= 0 and (growth[0].order == SYMMETRIC or node.depth < growth[0].max_depth)
 
 
-@kernel
-def choose(growth, progress, nodes, chosen, pieces):
+@helper
+def choose(growth, progress, nodes, chosen, pieces, n_threads):
     """Choose the nodes to split in this step and cut their rows into pieces; returns how many there are."""
     state = progress[0]
     p = growth[0]
@@ -184,17 +202,19 @@ def choose(growth, progress, nodes, chosen, pieces):
     state.level += 1
     state.n_chosen = n
     state.n_pieces = 0
-    state.n_moving = 0
+    state.n_rows_moving = 0
+    for c in range(n):
+        state.n_rows_moving += nodes[chosen[c]].end - nodes[chosen[c]].begin
+    piece_rows = np.int64(1) << 40 if n_threads == 1 else max(np.int64(MIN_PIECE_ROWS), state.n_rows_moving // (4 * n_threads) + 1)
     for c in range(n):
         node = nodes[chosen[c]]
-        state.n_moving += node.end - node.begin
         start = node.begin
         while start < node.end:
             piece = pieces[state.n_pieces]
             state.n_pieces += 1
             piece.node = chosen[c]
             piece.begin = start
-            piece.end = min(start + PIECE_ROWS, node.end)
+            piece.end = min(start + piece_rows, node.end)
             start = piece.end
     return n
 
@@ -219,7 +239,7 @@ def keep_best(nodes, chosen, room):
     return room
 
 
-@kernel
+@helper
 def settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots):
     """Make the children of the chosen nodes, tell the pieces where their rows go, and list the histograms that are due."""
     state = progress[0]
@@ -227,7 +247,7 @@ def settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots):
     state.n_leaves += state.n_chosen
     more = state.n_leaves < p.max_leaves and (p.order != SYMMETRIC or state.level < p.max_depth)
     state.n_pairs = 0
-    state.n_due = 0
+    state.first_pair = 0
     at = 0
     for c in range(state.n_chosen):
         parent = nodes[chosen[c]]
@@ -268,7 +288,6 @@ def settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots):
         pair.small = parent.left if left_is_small else parent.right
         pair.large = parent.right if left_is_small else parent.left
         pair.inherits = 1 if parent.slot >= 0 else 0
-        state.n_due += nodes[pair.small].end - nodes[pair.small].begin if pair.inherits else parent.end - parent.begin
         nodes[pair.large].slot = parent.slot
         parent.slot = -1
         for id_ in (pair.small, pair.large):
@@ -281,26 +300,177 @@ def settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots):
         state.n_pairs += 1
 
 
-@kernel
-def grow_alone(
-    spare, spare_counts, bins, row_stride, columns, features, consecutive, ranges, n_bins, rows, scratch, gh, growth, progress, nodes,
-    chosen, pieces, pairs, masks, pool, count_pool, free_slots, found,
+@helper
+def plan_wave(growth, progress, nodes, pairs, chunks, n_slots, n_spare, n_buffers, n_ranges, n_threads):
+    """Take in hand as many of the due pairs as there are buffers for, and cut their rows into chunks.
+
+    Usually that is all of them. When the pool is too small, a node without a slot borrows a spare buffer for the time of its scan. Rows are cut
+    into chunks only if the tasks would otherwise be too few for the threads.
+    """
+    state = progress[0]
+    state.end_pair = state.first_pair
+    state.n_rows_due = 0
+    spare = n_slots
+    n_built = 0
+    while state.end_pair < state.n_pairs:
+        pair = pairs[state.end_pair]
+        if nodes[pair.small].slot < 0 or (pair.large >= 0 and nodes[pair.large].slot < 0):
+            if spare + 2 > n_slots + n_spare:
+                break
+        for side in range(2 if pair.large >= 0 else 1):
+            node = nodes[pair.small if side == 0 else pair.large]
+            if node.slot < 0:
+                node.slot = spare
+                spare += 1
+            if side == 0 or not pair.inherits:
+                state.n_rows_due += node.end - node.begin
+                n_built += 1
+        state.end_pair += 1
+    chunk_rows = np.int64(1) << 40
+    if n_threads > 1 and n_built * n_ranges < 4 * n_threads:
+        chunk_rows = max(np.int64(MIN_CHUNK_ROWS), state.n_rows_due // (2 * n_threads) + 1)
+    state.n_chunks = 0
+    part = n_slots + n_spare
+    for k in range(state.first_pair, state.end_pair):
+        for side in range(2 if pairs[k].large >= 0 else 1):
+            node = nodes[pairs[k].small if side == 0 else pairs[k].large]
+            node.n_parts = 0
+            node.first_part = part
+            if side == 1 and pairs[k].inherits:
+                continue
+            start = node.begin
+            while True:
+                chunk = chunks[state.n_chunks]
+                state.n_chunks += 1
+                chunk.begin = start
+                chunk.end = min(start + chunk_rows, node.end) if part < n_buffers else node.end
+                chunk.buffer = node.slot if start == node.begin else part
+                if start > node.begin:
+                    part += 1
+                    node.n_parts += 1
+                start = chunk.end
+                if start >= node.end:
+                    break
+
+
+@helper
+def return_spares(progress, nodes, pairs, n_slots):
+    """Histograms in spare buffers are dropped after their scan."""
+    for k in range(progress[0].first_pair, progress[0].end_pair):
+        for side in range(2 if pairs[k].large >= 0 else 1):
+            node = nodes[pairs[k].small if side == 0 else pairs[k].large]
+            if node.slot >= n_slots:
+                node.slot = -1
+
+
+@helper
+def do_share(
+    stage, counter, symmetric, bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows, scratch, gh,
+    growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
 ):  # fmt: skip
-    """Grow one tree, depth-wise or leaf-wise, in the calling thread. The arguments are described at the stages that take them."""
-    counter = np.zeros(1, np.int64)
-    begin_tree(rows, gh, growth, progress, nodes, pairs, masks, free_slots)
-    while True:
-        if progress[0].n_pairs > 0:
-            counter[0] = 0
-            search_pairs(
-                counter, spare, spare_counts, bins, row_stride, features, consecutive, ranges, n_bins, rows, gh, growth, progress, nodes,
-                pairs, masks, pool, count_pool, found,
-            )  # fmt: skip
-            adopt_pairs(progress, nodes, pairs, free_slots, found)
-        if choose(growth, progress, nodes, chosen, pieces) == 0:
-            return
-        counter[0] = 0
+    """One thread's share of a stage."""
+    if stage == BUILD:
+        build_chunks(counter, bins, row_stride, features, consecutive, build_ranges, rows, gh, growth, progress, chunks, pool, count_pool)
+    elif stage == PARTITION:
         partition_pieces(counter, columns, progress, nodes, pieces, rows, scratch)
-        settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots)
-        counter[0] = 0
+    elif stage == MOVE:
         move_pieces(counter, progress, nodes, pieces, rows, scratch)
+    elif symmetric is None:
+        scan_pairs(counter, features, scan_ranges, n_bins, growth, progress, nodes, pairs, masks, pool, count_pool, found)
+    else:
+        scan_level(counter, features, scan_ranges, n_bins, growth, progress, nodes, pairs, masks, pool, count_pool, found)
+
+
+@helper
+def run_stage(
+    stage, work, control, symmetric, bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows, scratch, gh,
+    growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
+):  # fmt: skip
+    """Do a stage together with the helpers that are there; alone if it is small. ``work`` is in units of about a nanosecond."""
+    shared = work >= SMALL_STAGE and control[N_THREADS] > 1
+    counter = control[COUNTER : COUNTER + 1]
+    counter[0] = 0
+    if shared:
+        open_stage(control, stage)
+    do_share(
+        stage, counter, symmetric, bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows, scratch, gh,
+        growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
+    )  # fmt: skip
+    if shared:
+        close_stage(control)
+
+
+@kernel
+def grow(
+    control,  # (CONTROL_SIZE,) int64, INOUT
+    budget,  # work after which to return for a moment, so that Python can see a Ctrl-C
+    symmetric,  # None, or anything for symmetric growth: a type, so that only the code in use is compiled
+    n_slots,  # the pool: slots of open nodes, then spare buffers, then parts of histograms
+    n_spare,
+    bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows, scratch, gh, growth, progress, nodes, chosen,
+    pieces, pairs, chunks, masks, pool, count_pool, free_slots, found,
+):  # fmt: skip
+    """Grow one tree; returns False if it has to be called again to go on. The arrays are described at the stages that take them."""
+    state = progress[0]
+    n_features = features.shape[0]
+    n_threads = control[N_THREADS]
+    if state.n_nodes == 0:
+        begin_tree(rows, gh, growth, progress, nodes, pairs, masks, free_slots)
+    done = np.int64(0)
+    while done < budget:
+        while state.first_pair < state.n_pairs:
+            plan_wave(
+                growth, progress, nodes, pairs, chunks, n_slots, n_spare, pool.shape[0], build_ranges.shape[0] - 1, n_threads
+            )
+            work = state.n_rows_due * n_features
+            run_stage(
+                BUILD, work, control, symmetric, bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows,
+                scratch, gh, growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
+            )  # fmt: skip
+            done += work
+            work = np.int64(state.end_pair - state.first_pair) * n_features * SCAN_COST
+            run_stage(
+                SCAN, work, control, symmetric, bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows,
+                scratch, gh, growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
+            )  # fmt: skip
+            done += work
+            if symmetric is None:
+                adopt_pairs(progress, nodes, pairs, free_slots, found)
+                return_spares(progress, nodes, pairs, n_slots)
+            else:
+                adopt_level(growth, progress, nodes, pool, count_pool, n_bins, free_slots, found)
+            state.first_pair = state.end_pair
+        if choose(growth, progress, nodes, chosen, pieces, n_threads) == 0:
+            return True
+        work = state.n_rows_moving
+        run_stage(
+            PARTITION, work, control, symmetric, bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows,
+            scratch, gh, growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
+        )  # fmt: skip
+        settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots)
+        if state.n_pieces > state.n_chosen:  # a node of one piece is done already
+            run_stage(
+                MOVE, work, control, symmetric, bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows,
+                scratch, gh, growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
+            )  # fmt: skip
+        done += work
+    return False
+
+
+@kernel
+def assist(
+    control, symmetric, bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows, scratch, gh, growth,
+    progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
+):  # fmt: skip
+    """Help another thread's ``grow`` with its stages until the tree is done."""
+    seen = np.int64(0)
+    while True:
+        stage = join_stage(control, seen)
+        if stage == FINISHED:
+            return
+        seen = stage
+        do_share(
+            stage % N_STAGES, control[COUNTER : COUNTER + 1], symmetric, bins, row_stride, columns, features, consecutive, build_ranges,
+            scan_ranges, n_bins, rows, scratch, gh, growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
+        )  # fmt: skip
+        leave_stage(control)

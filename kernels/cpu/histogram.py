@@ -123,3 +123,10 @@ def subtract(part, whole):
     """whole -= part, cell by cell: the sibling's histogram from its parent's, exactly."""
     for c in range(np.uint64(part.shape[0])):
         whole[c] -= part[c]
+
+
+@helper
+def add(part, whole):
+    """whole += part, cell by cell."""
+    for c in range(np.uint64(part.shape[0])):
+        whole[c] += part[c]

@@ -1,8 +1,8 @@
 """Split search: prefix sums over the bins of a histogram, the gain of every cut in both missing directions, and the best of them.
 
-A task covers one pair of siblings and a range of features: it builds the smaller one's histogram, takes it off the parent's to get
-the larger one's, and scans both while they are in the cache. Symmetric growth scans after all pairs are built, because the gains of all
-nodes of the level are added before the best cut is taken.
+Two stages. Building: a task takes a chunk of a node's rows and a range of features; only the smaller of two siblings is built. Scanning: a task
+takes a pair of siblings and a range of features, adds up the chunks, takes the smaller sibling's histogram off the parent's to get the larger
+one's, and scans both while they are in the cache. Symmetric growth adds the gains of all nodes of the level before it takes the best cut.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from gpuboost.dtypes import HIST_STRIDE
 from gpuboost.formulas import leaf_score, plain_score
 from gpuboost.kernels.cpu._jit import helper, kernel, take_number
-from gpuboost.kernels.cpu.histogram import build, count_rows, subtract
+from gpuboost.kernels.cpu.histogram import add, build, count_rows, subtract
 
 NO_SPLIT = -np.inf
 #: Gains below this part of the score are the rounding error of the subtraction, not gains.
@@ -130,14 +130,6 @@ def larger_side_left(left, total):
 
 
 @helper
-def cells_of(node, pool, spare, begin, end):
-    """Where the node's histogram for feature positions begin..end is: its slot in the pool, or a spare buffer if it has none."""
-    if node.slot >= 0:
-        return pool[node.slot, begin * HIST_STRIDE : end * HIST_STRIDE]
-    return spare[: (end - begin) * HIST_STRIDE]
-
-
-@helper
 def scan_node(node, cells, counts, features, begin, end, n_bins, growth, mask, prefix, count_prefix, scores, found):
     """Best split of one node over a range of features, into ``found``."""
     p = growth[0]
@@ -147,9 +139,9 @@ def scan_node(node, cells, counts, features, begin, end, n_bins, growth, mask, p
     best = NO_SPLIT
     for j in range(begin, end):
         f = features[j]
-        if n_bins[f] == 0 or (mask.shape[0] > 0 and mask[j] == 0):
+        if mask.shape[0] > 0 and mask[j] == 0:
             continue
-        at = (j - begin) * HIST_STRIDE
+        at = j * HIST_STRIDE
         own = cells[at : at + HIST_STRIDE]
         own_counts = counts[at : at + HIST_STRIDE]
         end0, end1 = score_feature(
@@ -170,87 +162,96 @@ def scan_node(node, cells, counts, features, begin, end, n_bins, growth, mask, p
                 found.missing_left = missing_left
 
 
-@helper
-def build_pair(
-    pair, nodes, bins, row_stride, features, begin, end, consecutive, rows, gh, count, pool, spare, count_pool, spare_counts
-):
-    """Histograms of both siblings for one range of features (and row counts, if asked)."""
-    small = nodes[pair.small]
-    cells = cells_of(small, pool, spare[0], begin, end)
-    build(bins, row_stride, features, begin, end, consecutive, rows[small.begin : small.end], gh, cells)
-    if count:
-        own = cells_of(small, count_pool, spare_counts[0], begin, end)
-        count_rows(bins, row_stride, features[begin:end], rows[small.begin : small.end], own)
-    if pair.large < 0:
-        return
-    large = nodes[pair.large]
-    large_cells = cells_of(large, pool, spare[1], begin, end)
-    if pair.inherits:
-        subtract(cells, large_cells)
-    else:
-        build(bins, row_stride, features, begin, end, consecutive, rows[large.begin : large.end], gh, large_cells)
-    if count:
-        own = cells_of(large, count_pool, spare_counts[1], begin, end)
-        if pair.inherits:
-            subtract(cells_of(small, count_pool, spare_counts[0], begin, end), own)
-        else:
-            count_rows(bins, row_stride, features[begin:end], rows[large.begin : large.end], own)
-
-
 @kernel
-def search_pairs(
+def build_chunks(
     counter,  # (1,) int64, INOUT: the next task
-    spare,  # (2, width * 256) int64, SCRATCH: histograms of nodes without a slot
-    spare_counts,  # (2, width * 256 or 0) int32, SCRATCH
     bins,  # (n_rows * row_stride,) uint8, IN
     row_stride,
     features,  # (n,) int32, IN: features this tree may use
     consecutive,  # whether that is all of them
     ranges,  # (n_ranges + 1,) int64, IN: borders of the feature ranges
-    n_bins,  # (n_features,) int32, IN: value bins of each feature
     rows,  # (n,) int32, IN
     gh,  # (n_rows,) int64 packed, IN
     growth,  # (1,) GROWTH, IN
     progress,  # (1,) PROGRESS, IN
-    nodes,  # (max_nodes,) NODE, INOUT: root sums
+    chunks,  # (max_chunks,) CHUNK, IN
+    pool,  # (n_buffers, n * 256) int64, OUT
+    count_pool,  # (n_buffers, n * 256) int32, OUT; no columns if rows are not counted
+):
+    """Build the histograms of the chunks in hand, a range of features at a time."""
+    n_ranges = ranges.shape[0] - 1
+    task = take_number(counter)
+    while task < progress[0].n_chunks * n_ranges:
+        chunk = chunks[task // n_ranges]
+        begin, end = ranges[task % n_ranges], ranges[task % n_ranges + 1]
+        own = rows[chunk.begin : chunk.end]
+        cells = pool[chunk.buffer, begin * HIST_STRIDE : end * HIST_STRIDE]
+        build(bins, row_stride, features, begin, end, consecutive, own, gh, cells)
+        if growth[0].min_samples_leaf > 1:
+            counts = count_pool[chunk.buffer, begin * HIST_STRIDE : end * HIST_STRIDE]
+            count_rows(bins, row_stride, features[begin:end], own, counts)
+        task = take_number(counter)
+
+
+@helper
+def complete(pair, nodes, begin, end, pool):
+    """Add up the parts of the siblings' histograms, or take the smaller one's off the parent's, for one range of features."""
+    a, b = begin * HIST_STRIDE, end * HIST_STRIDE
+    small = nodes[pair.small]
+    for k in range(small.n_parts):
+        add(pool[small.first_part + k, a:b], pool[small.slot, a:b])
+    if pair.large >= 0:
+        large = nodes[pair.large]
+        if pair.inherits:
+            subtract(pool[small.slot, a:b], pool[large.slot, a:b])
+        for k in range(large.n_parts):
+            add(pool[large.first_part + k, a:b], pool[large.slot, a:b])
+
+
+@kernel
+def scan_pairs(
+    counter,  # (1,) int64, INOUT: the next task
+    features,  # (n,) int32, IN
+    ranges,  # (n_ranges + 1,) int64, IN
+    n_bins,  # (n_features,) int32, IN: value bins of each feature
+    growth,  # (1,) GROWTH, IN
+    progress,  # (1,) PROGRESS, IN
+    nodes,  # (max_nodes,) NODE, IN
     pairs,  # (max_pairs,) PAIR, IN
     masks,  # (2 * max_pairs, n) uint8, IN: features each child may use; no columns: all
-    pool,  # (n_slots, n * 256) int64, INOUT
-    count_pool,  # (n_slots, n * 256) int32, INOUT; no columns if rows are not counted
+    pool,  # (n_buffers, n * 256) int64, INOUT
+    count_pool,  # (n_buffers, n * 256) int32, INOUT; no columns if rows are not counted
     found,  # (2 * max_pairs, n_ranges) SPLIT, OUT
 ):
-    """Build and scan the pairs that are due."""
+    """Complete and scan the histograms of the pairs in hand."""
     count = growth[0].min_samples_leaf > 1
     n_ranges = ranges.shape[0] - 1
     prefix = np.empty(HIST_STRIDE, np.int64)
     count_prefix = np.empty(HIST_STRIDE, np.int32)
     scores = np.empty((2, HIST_STRIDE), np.float64)
-    n_tasks = progress[0].n_pairs * n_ranges
+    n_tasks = (progress[0].end_pair - progress[0].first_pair) * n_ranges
     task = take_number(counter)
     while task < n_tasks:
-        which, r = task // n_ranges, task % n_ranges
+        which, r = progress[0].first_pair + task // n_ranges, task % n_ranges
         begin, end = ranges[r], ranges[r + 1]
         pair = pairs[which]
-        build_pair(
-            pair, nodes, bins, row_stride, features, begin, end, consecutive, rows, gh, count, pool, spare, count_pool, spare_counts
-        )
+        complete(pair, nodes, begin, end, pool)
+        if count:
+            complete(pair, nodes, begin, end, count_pool)
         for side in range(2 if pair.large >= 0 else 1):
             node = nodes[pair.small if side == 0 else pair.large]
-            cells = cells_of(node, pool, spare[side], begin, end)
-            counts = cells_of(node, count_pool, spare_counts[side], begin, end)
             scan_node(
-                node, cells, counts, features, begin, end, n_bins, growth, masks[2 * which + side], prefix, count_prefix, scores,
-                found[2 * which + side, r],
+                node, pool[node.slot], count_pool[node.slot], features, begin, end, n_bins, growth, masks[2 * which + side], prefix,
+                count_prefix, scores, found[2 * which + side, r],
             )  # fmt: skip
         task = take_number(counter)
 
 
 @kernel
-def search_level(
-    counter, spare, spare_counts, bins, row_stride, features, consecutive, ranges, n_bins, rows, gh, growth, progress, nodes, pairs, masks,
-    pool, count_pool, found,
-):  # fmt: skip
-    """``search_pairs`` for symmetric growth: one split for all open nodes, the one whose gains add up to most."""
+def scan_level(
+    counter, features, ranges, n_bins, growth, progress, nodes, pairs, masks, pool, count_pool, found
+):
+    """``scan_pairs`` for symmetric growth: one split for all open nodes, the one whose gains add up to most."""
     count = growth[0].min_samples_leaf > 1
     n_ranges = ranges.shape[0] - 1
     prefix = np.empty(HIST_STRIDE, np.int64)
@@ -262,16 +263,15 @@ def search_level(
     while task < n_ranges:
         begin, end = ranges[task], ranges[task + 1]
         for which in range(progress[0].n_pairs):
-            build_pair(
-                pairs[which], nodes, bins, row_stride, features, begin, end, consecutive, rows, gh, count, pool, spare, count_pool,
-                spare_counts,
-            )  # fmt: skip
+            complete(pairs[which], nodes, begin, end, pool)
+            if count:
+                complete(pairs[which], nodes, begin, end, count_pool)
         best = found[0, task]
         best.gain = 0.0
         best.feature = -1
         for j in range(begin, end):
             f = features[j]
-            if n_bins[f] == 0 or (mask.shape[0] > 0 and mask[j] == 0):
+            if mask.shape[0] > 0 and mask[j] == 0:
                 continue
             gain, size, last_bin, missing_left = level_gain(
                 nodes[: progress[0].n_nodes], pool, count_pool, j, np.int64(n_bins[f]), growth, prefix, count_prefix, scores, total
