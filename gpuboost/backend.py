@@ -17,9 +17,7 @@ class Grower(Protocol):
     def grow(self, rows: Any, features: Any, gh: Any, params: np.ndarray) -> Any:
         """Grow one tree from packed gradients; returns its nodes."""
 
-    def leaf_values(
-        self, nodes: Any, n_rows: int, g: Any, h: Any, weight: Any, fine_scales: Any, params: Any, learning_rate: float
-    ) -> Any:
+    def leaf_values(self, nodes: Any, n_rows: int, g: Any, h: Any, weight: Any, fine_scales: Any, params: Any, learning_rate: float) -> Any:
         """Values and hessian sums of all nodes."""
 
     def add_leaf_values(self, nodes: Any, n_rows: int, values: Any, raw: Any) -> None:

@@ -85,9 +85,7 @@ def _sample(n_rows: int) -> np.ndarray | None:
     return edges[:-1] + (np.random.default_rng(0).random(SAMPLE_ROWS) * np.diff(edges)).astype(np.int64)
 
 
-def _column_cuts(
-    column: np.ndarray, weight: np.ndarray, rows: np.ndarray | None, max_values: int, backend: Backend
-) -> np.ndarray:
+def _column_cuts(column: np.ndarray, weight: np.ndarray, rows: np.ndarray | None, max_values: int, backend: Backend) -> np.ndarray:
     values, w = _known(column if rows is None else column[rows], weight if rows is None or not weight.size else weight[rows])
     cuts = backend.column_cuts(values, w, max_values)
     if rows is not None and len(cuts) < max_values - 1:  # few distinct values: make sure that none is missed

@@ -114,7 +114,7 @@ class Booster:
         backend, params, n_rows = self.backend, self.params, len(self.y)
         scales = [coarse_scale(float(s), n_rows, self.total_weight, self.nearest) for s in sums]
         rounding = backend.mix_key(self.seed, ROUNDING, number, k)
-        backend.quantize(self.g[k], self.h[k], self.weight, *scales, self.nearest, rounding, self.gh)
+        backend.quantize(self.g[k], self.h[k], self.weight, scales[0], scales[1], self.nearest, rounding, self.gh)
         column_key = backend.mix_key(self.seed, COLUMNS, number, k)
         features = self.all_features
         if self.limits.tree_features < len(features):

@@ -43,6 +43,7 @@ class Number:
             raise ValueError(f"{name} must be {self}; got {value!r}")
 
     def __str__(self) -> str:
+        """What is allowed, in words."""
         what = "an integer" if self.integer else "a number"
         low = f"above {self.low:g}" if self.low_open else f"at least {self.low:g}"
         high = "" if math.isinf(self.high) else f" and at most {self.high:g}"

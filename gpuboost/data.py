@@ -38,12 +38,11 @@ def check_weight(sample_weight: Any, n_rows: int, name: str = "sample_weight") -
     """Weights as float64; an empty array if there are none."""
     if sample_weight is None:
         return np.empty(0)
-    if np.ndim(sample_weight) == 0:
-        sample_weight = np.full(n_rows, sample_weight)
-    weight = check_numbers(name, sample_weight, n_rows)
+    weight = np.asarray(sample_weight)
+    weight = check_numbers(name, np.full(n_rows, weight) if weight.ndim == 0 else weight, n_rows)
     if (weight < 0).any():
         row = int(np.argmax(weight < 0))
         raise ValueError(f"{name} must not be negative: {weight[row]} at row {row}")
     if not (weight > 0).any():
-        raise ValueError(f"{name} is 0 in every row: there is nothing to fit")
+        raise ValueError(f"{name} must not be all zero: every weight is 0, there is nothing to fit")
     return weight

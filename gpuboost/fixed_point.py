@@ -1,8 +1,8 @@
 """Scales of the fixed-point sums.
 
-Coarse sums (the halves of a packed histogram cell) must stay below 2**31 in absolute value, fine sums (behind the leaf values) below 2**62. The
-scale comes from the sum of absolute values, not from the largest one: an outlier costs no precision. Scales are powers of two, so that
-turning an integer back into a float is exact.
+Coarse sums (the halves of a packed histogram cell) must stay below 2**31 in absolute value, fine sums (behind the leaf values) below
+2**62. The scale comes from the sum of absolute values, not from the largest one: an outlier costs no precision. Scales are powers of two,
+so that turning an integer back into a float is exact.
 """
 
 from __future__ import annotations

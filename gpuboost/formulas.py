@@ -4,6 +4,8 @@ Pure functions of numbers. The CPU kernels compile them with numba, the CUDA ker
 Python. They use multiplication, addition, division and bit operations only, never libm, whose last bit differs between machines.
 """
 
+from typing import Any
+
 import numpy as np
 
 LOG2_E = 1.4426950408889634
@@ -13,7 +15,7 @@ ROUND_TO_INT = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest i
 SQRT_HALF = 0.7071067811865476
 
 
-def exp(x):
+def exp(x: float) -> float:
     """e**x within 1 ulp; saturates at +-708 instead of overflowing."""
     x = -708.0 if x < -708.0 else x
     x = 708.0 if x > 708.0 else x
@@ -38,7 +40,7 @@ def exp(x):
     return p * np.int64((bits + np.int64(1023)) << np.int64(52)).view(np.float64)
 
 
-def log(x):
+def log(x: float) -> float:
     """Natural logarithm within 2 ulp for positive normal numbers; smaller ones count as the smallest normal number."""
     x = 2.2250738585072014e-308 if x < 2.2250738585072014e-308 else x
     bits = np.float64(x).view(np.int64)
@@ -63,19 +65,19 @@ def log(x):
     return exponent * LN2_HIGH + (exponent * LN2_LOW + f)
 
 
-def sigmoid(x):
+def sigmoid(x: float) -> float:
     """1 / (1 + e**-x)."""
     return 1.0 / (1.0 + exp(-x))
 
 
-def softplus(x):
+def softplus(x: float) -> float:
     """log(1 + e**x) without overflow."""
     a = -x if x > 0.0 else x
     positive = x if x > 0.0 else 0.0
     return positive + log(1.0 + exp(a))
 
 
-def hash32(key, x):
+def hash32(key: Any, x: Any) -> Any:
     """Hash a counter under a key into 32 bits that look random: the source of all randomness, with no state and no order."""
     x = np.uint32(np.uint32(x) * np.uint32(0x9E3779B1) + np.uint32(key))
     x ^= x >> np.uint32(16)
@@ -86,7 +88,7 @@ def hash32(key, x):
     return x
 
 
-def threshold_l1(g, alpha):
+def threshold_l1(g: float, alpha: float) -> float:
     """Pull a gradient sum towards zero by the L1 penalty."""
     if g > alpha:
         return g - alpha
@@ -95,7 +97,7 @@ def threshold_l1(g, alpha):
     return 0.0
 
 
-def leaf_weight(g, h, reg_lambda, reg_alpha, max_delta_step):
+def leaf_weight(g: float, h: float, reg_lambda: float, reg_alpha: float, max_delta_step: float) -> float:
     """Newton step of a leaf with gradient sum g and hessian sum h, before shrinkage."""
     d = h + reg_lambda
     if not d > 0.0:
@@ -107,12 +109,12 @@ def leaf_weight(g, h, reg_lambda, reg_alpha, max_delta_step):
     return w
 
 
-def leaf_score(g, h, reg_lambda, reg_alpha, max_delta_step):
+def leaf_score(g: float, h: float, reg_lambda: float, reg_alpha: float, max_delta_step: float) -> float:
     """Twice what a leaf takes off the penalised loss. A split's gain is what its two sides score above their parent."""
     w = leaf_weight(g, h, reg_lambda, reg_alpha, max_delta_step)
     return -(2.0 * g * w + (h + reg_lambda) * w * w + 2.0 * reg_alpha * abs(w))
 
 
-def plain_score(g, h, reg_lambda):
+def plain_score(g: float, h: float, reg_lambda: float) -> float:
     """``leaf_score`` without L1 penalty and step limit, for h + reg_lambda > 0."""
     return g * g / (h + reg_lambda)

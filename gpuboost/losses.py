@@ -1,7 +1,7 @@
 """Losses: one scalar function each, which every device compiles for itself.
 
-To add a loss with one output, write ``grad_hess(y, raw) -> (gradient, hessian)``, a metric to watch it by (``metrics.py``), a base score, and list
-it in ``LOSSES``. Use the functions of ``formulas`` instead of ``math`` or ``numpy``: they give the same bits everywhere.
+To add a loss with one output, write ``grad_hess(y, raw) -> (gradient, hessian)``, a metric to watch it by (``metrics.py``), a base score,
+and list it in ``LOSSES``. Use the functions of ``formulas`` instead of ``math`` or ``numpy``: they give the same bits everywhere.
 """
 
 from __future__ import annotations

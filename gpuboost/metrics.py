@@ -60,7 +60,8 @@ def multi_log_loss_row(y: float, raw: Any, row: int) -> float:
     total = 0.0
     for k in range(raw.shape[0]):
         total += exp(raw[k, row] - top)
-    return log(total) + top - raw[int(y), row]
+    value: float = log(total) + top - raw[int(y), row]
+    return value
 
 
 def multi_error_row(y: float, raw: Any, row: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,17 @@ class BaseBoost(BaseEstimator):
     def _check_x(self, x: Any, reset: bool) -> np.ndarray:
         x = validate_data(self, x, reset=reset, dtype="numeric", ensure_all_finite=False, accept_sparse=False)
         return to_native(x)
+
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        """Keep a fitted model as it was if ``fit`` fails or is interrupted."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
 
     def _check_xy(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         x, y = validate_data(self, x, y, reset=True, dtype="numeric", ensure_all_finite=False, accept_sparse=False, y_numeric=False)

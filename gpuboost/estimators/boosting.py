@@ -170,18 +170,20 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         """
         params = self._check_params()
         loss = self._loss({"squared_error": "squared_error"})
-        X, y = self._check_xy(X, y)
-        y = check_numbers("y", y, len(X))
-        weight = check_weight(sample_weight, len(X))
-        evals = self._check_evals(eval_set, eval_sample_weight, params)
-        self._set_fitted(*self._fit_boosting(X, y, weight, evals, loss, "regression", 1, params), params)
+        with self._unchanged_on_error():
+            X, y = self._check_xy(X, y)
+            y = check_numbers("y", y, len(X))
+            weight = check_weight(sample_weight, len(X))
+            evals = self._check_evals(eval_set, eval_sample_weight, params)
+            self._set_fitted(*self._fit_boosting(X, y, weight, evals, loss, "regression", 1, params), params)
         return self
 
     def _check_eval_y(self, name: str, y: Any, n_rows: int) -> np.ndarray:
         return check_numbers(name, y, n_rows)
 
     def _from_raw(self, raw: np.ndarray) -> np.ndarray:
-        return raw[0]
+        scores: np.ndarray = raw[0]
+        return scores
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict targets.
@@ -252,7 +254,8 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
     early_stopping_rounds : int, default=None
         Stop when the last metric on the last eval set has not improved for this many rounds; predictions then use the best round.
     eval_metric : str, callable or list, default=None
-        Metrics on the eval sets: "logloss", "error", "auc" for two classes, "mlogloss", "merror" for more; or a callable ``metric(y, prediction)``, lower being better. None: the loss.
+        Metrics on the eval sets: "logloss", "error", "auc" for two classes, "mlogloss", "merror" for more; or a callable
+        ``metric(y, prediction)``, lower being better. None: the loss.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
     importance_type : {"gain", "split", "cover"}, default="gain"
@@ -373,20 +376,21 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         """
         params = self._check_params()
         self._loss({"log_loss": "log_loss"})
-        X, y = self._check_xy(X, y)
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(f"y must have at least 2 classes; it has only one class: {classes[0]!r}")
-        weight = check_weight(sample_weight, len(X))
-        if self.class_weight is not None:
-            by_class = compute_sample_weight(self.class_weight, y)
-            weight = check_weight(by_class * weight if weight.size else by_class, len(X), "class_weight")
-        task, loss = ("binary", LOSSES["log_loss"]) if len(classes) == 2 else ("multiclass", LOSSES["multi_log_loss"])
-        evals = [(ex, _encode(name, ey, classes), ew) for ex, (name, ey), ew in self._check_evals(eval_set, eval_sample_weight, params)]
-        fitted = self._fit_boosting(X, codes.astype(np.float64), weight, evals, loss, task, len(classes), params)
-        self._set_fitted(*fitted, params)
-        self.classes_ = classes
+        with self._unchanged_on_error():
+            X, y = self._check_xy(X, y)
+            check_classification_targets(y)
+            classes, codes = np.unique(y, return_inverse=True)
+            if len(classes) < 2:
+                raise ValueError(f"y must have at least 2 classes; it has only one class: {classes[0]!r}")
+            weight = check_weight(sample_weight, len(X))
+            if self.class_weight is not None:
+                by_class = compute_sample_weight(self.class_weight, y)
+                weight = check_weight(by_class * weight if weight.size else by_class, len(X), "class_weight")
+            task, loss = ("binary", LOSSES["log_loss"]) if len(classes) == 2 else ("multiclass", LOSSES["multi_log_loss"])
+            evals = [(ex, _encode(name, ey, classes), ew) for ex, (name, ey), ew in self._check_evals(eval_set, eval_sample_weight, params)]
+            fitted = self._fit_boosting(X, codes.astype(np.float64), weight, evals, loss, task, len(classes), params)
+            self._set_fitted(*fitted, params)
+            self.classes_ = classes
         return self
 
     def _check_eval_y(self, name: str, y: Any, n_rows: int) -> tuple[str, np.ndarray]:
@@ -442,7 +446,9 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         ndarray of shape (n_samples,)
             The most probable class of each row.
         """
-        return self.classes_[_most_probable(self._raw(X))]
+        raw = self._raw(X)
+        labels: np.ndarray = self.classes_[_most_probable(raw)]
+        return labels
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Predict probabilities after each round.
@@ -478,7 +484,8 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
 
 
 def _most_probable(raw: np.ndarray) -> np.ndarray:
-    return (raw[0] > 0).astype(np.intp) if len(raw) == 1 else raw.argmax(axis=0)
+    best: np.ndarray = raw.argmax(axis=0) if len(raw) > 1 else (raw[0] > 0).astype(np.intp)
+    return best
 
 
 def _encode(name: str, y: np.ndarray, classes: np.ndarray) -> np.ndarray:

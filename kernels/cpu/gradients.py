@@ -117,9 +117,9 @@ def quantize(
 ):
     """Round weighted gradients and hessians to integers and pack them.
 
-    Random rounding adds a uniform number in [0, 1), 16 bits of the row's hash for each, and rounds down: right on average, so that the error of
-    a sum grows with the root of its rows. On small data there are bits to spare and rounding is to nearest, in two steps (the gradient,
-    then its product with the weight): a row of weight k then counts exactly as k rows.
+    Random rounding adds a uniform number in [0, 1), 16 bits of the row's hash for each, and rounds down: right on average, so that the
+    error of a sum grows with the root of its rows. On small data there are bits to spare and rounding is to nearest, in two steps (the
+    gradient, then its product with the weight): a row of weight k then counts exactly as k rows.
     """
     n = g.shape[0]
     weighted = weight.shape[0] > 0

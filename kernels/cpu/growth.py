@@ -2,8 +2,8 @@
 
     begin -> build -> scan -> adopt -> [ choose -> partition -> settle -> move -> build -> scan -> adopt ] ...
 
-The heavy stages (build, scan, partition, move) are cut into tasks that threads take by number; the others are short and run in one thread. The
-result does not depend on who runs what: sums are integers, and every choice breaks ties by the lowest (node, feature, bin).
+The heavy stages (build, scan, partition, move) are cut into tasks that threads take by number; the others are short and run in one thread.
+The result does not depend on who runs what: sums are integers, and every choice breaks ties by the lowest (node, feature, bin).
 """
 
 import numpy as np
@@ -304,8 +304,8 @@ def settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots):
 def plan_wave(growth, progress, nodes, pairs, chunks, n_slots, n_spare, n_buffers, n_ranges, n_threads):
     """Take in hand as many of the due pairs as there are buffers for, and cut their rows into chunks.
 
-    Usually that is all of them. When the pool is too small, a node without a slot borrows a spare buffer for the time of its scan. Rows are cut
-    into chunks only if the tasks would otherwise be too few for the threads.
+    Usually that is all of them. When the pool is too small, a node without a slot borrows a spare buffer for the time of its scan. Rows are
+    cut into chunks only if the tasks would otherwise be too few for the threads.
     """
     state = progress[0]
     state.end_pair = state.first_pair
@@ -314,9 +314,9 @@ def plan_wave(growth, progress, nodes, pairs, chunks, n_slots, n_spare, n_buffer
     n_built = 0
     while state.end_pair < state.n_pairs:
         pair = pairs[state.end_pair]
-        if nodes[pair.small].slot < 0 or (pair.large >= 0 and nodes[pair.large].slot < 0):
-            if spare + 2 > n_slots + n_spare:
-                break
+        homeless = nodes[pair.small].slot < 0 or (pair.large >= 0 and nodes[pair.large].slot < 0)
+        if homeless and spare + 2 > n_slots + n_spare:
+            break
         for side in range(2 if pair.large >= 0 else 1):
             node = nodes[pair.small if side == 0 else pair.large]
             if node.slot < 0:
@@ -419,9 +419,7 @@ def grow(
     done = np.int64(0)
     while done < budget:
         while state.first_pair < state.n_pairs:
-            plan_wave(
-                growth, progress, nodes, pairs, chunks, n_slots, n_spare, pool.shape[0], build_ranges.shape[0] - 1, n_threads
-            )
+            plan_wave(growth, progress, nodes, pairs, chunks, n_slots, n_spare, pool.shape[0], build_ranges.shape[0] - 1, n_threads)
             work = state.n_rows_due * n_features
             run_stage(
                 BUILD, work, control, symmetric, bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows,

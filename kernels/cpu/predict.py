@@ -92,9 +92,7 @@ def add_trees_to_block(
         target = out[t % n_outputs]
         begin, end = split_begin[t], split_begin[t + 1]
         if end - begin < MAX_LABELS:
-            label_block(
-                columns, split_feature[begin:end], split_shift[begin:end], split_limit[begin:end], asked[begin:end], labels
-            )
+            label_block(columns, split_feature[begin:end], split_shift[begin:end], split_limit[begin:end], asked[begin:end], labels)
             values = leaf_value[begin + t : end + t + 1]
             for i in range(m):
                 target[i] += values[np.uint64(labels[i])]

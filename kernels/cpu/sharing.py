@@ -1,7 +1,7 @@
 """How threads share the stages of a growing tree without asking Python.
 
-One thread owns the tree. For a stage that is worth sharing it opens the stage, works on its tasks like everyone, closes it, and waits for those who
-joined. A helper that is late, asleep or missing costs nothing: whoever is there takes the tasks. Waiting threads spin for some
+One thread owns the tree. For a stage that is worth sharing it opens the stage, works on its tasks like everyone, closes it, and waits for
+those who joined. A helper that is late, asleep or missing costs nothing: whoever is there takes the tasks. Waiting threads spin for some
 microseconds and then yield the core, so that a busy machine is not held up.
 """
 
@@ -44,8 +44,8 @@ def close_stage(control):
 def join_stage(control, seen):
     """Wait for a stage other than ``seen`` and enter it; returns it, or FINISHED.
 
-    A helper first says that it is inside and then looks what is open. As the owner closes first and then looks who is inside, either the helper
-    sees that the stage is closed or the owner sees the helper.
+    A helper first says that it is inside and then looks what is open. As the owner closes first and then looks who is inside, either the
+    helper sees that the stage is closed or the owner sees the helper.
     """
     spins = 0
     while True:

@@ -1,8 +1,9 @@
 """Split search: prefix sums over the bins of a histogram, the gain of every cut in both missing directions, and the best of them.
 
-Two stages. Building: a task takes a chunk of a node's rows and a range of features; only the smaller of two siblings is built. Scanning: a task
-takes a pair of siblings and a range of features, adds up the chunks, takes the smaller sibling's histogram off the parent's to get the larger
-one's, and scans both while they are in the cache. Symmetric growth adds the gains of all nodes of the level before it takes the best cut.
+Two stages. Building: a task takes a chunk of a node's rows and a range of features; only the smaller of two siblings is built. Scanning: a
+task takes a pair of siblings and a range of features, adds up the chunks, takes the smaller sibling's histogram off the parent's to get the
+larger one's, and scans both while they are in the cache. Symmetric growth adds the gains of all nodes of the level before it takes the best
+cut.
 """
 
 import numpy as np
@@ -248,9 +249,7 @@ def scan_pairs(
 
 
 @kernel
-def scan_level(
-    counter, features, ranges, n_bins, growth, progress, nodes, pairs, masks, pool, count_pool, found
-):
+def scan_level(counter, features, ranges, n_bins, growth, progress, nodes, pairs, masks, pool, count_pool, found):
     """``scan_pairs`` for symmetric growth: one split for all open nodes, the one whose gains add up to most."""
     count = growth[0].min_samples_leaf > 1
     n_ranges = ranges.shape[0] - 1
