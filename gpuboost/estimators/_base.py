@@ -45,8 +45,16 @@ class BaseBoost(BaseEstimator):
         return params
 
     def _check_x(self, x: Any, reset: bool) -> np.ndarray:
-        x = validate_data(self, x, reset=reset, dtype="numeric", ensure_all_finite=False, accept_sparse=False)
-        return to_native(x)
+        return to_native(self._validate(x, reset=reset))
+
+    def _validate(self, *data: Any, reset: bool) -> Any:
+        """scikit-learn's checks; text gets a message that says where it is."""
+        try:
+            return validate_data(self, *data, reset=reset, dtype="numeric", ensure_all_finite=False)
+        except ValueError as error:
+            if "could not convert" in str(error) or "bytes/strings" in str(error):
+                raise ValueError(f"X must hold numbers; encode text first ({error})") from error
+            raise
 
     @contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:
@@ -60,7 +68,7 @@ class BaseBoost(BaseEstimator):
             raise
 
     def _check_xy(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        x, y = validate_data(self, x, y, reset=True, dtype="numeric", ensure_all_finite=False, accept_sparse=False, y_numeric=False)
+        x, y = self._validate(x, y, reset=True)
         return to_native(x), y
 
     def _loss(self, allowed: dict[str, str]) -> Loss:

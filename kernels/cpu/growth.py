@@ -433,8 +433,8 @@ def grow(
             )  # fmt: skip
             done += work
             if symmetric is None:
-                adopt_pairs(progress, nodes, pairs, free_slots, found)
                 return_spares(progress, nodes, pairs, n_slots)
+                adopt_pairs(progress, nodes, pairs, free_slots, found)
             else:
                 adopt_level(growth, progress, nodes, pool, count_pool, n_bins, free_slots, found)
             state.first_pair = state.end_pair

@@ -1,0 +1,21 @@
+"""Fixtures shared by all tests."""
+
+import os
+
+os.environ["SCIPY_ARRAY_API"] = "1"  # before scikit-learn is imported: its array API check then runs instead of being skipped
+
+import numpy as np
+import pytest
+
+from gpuboost.backend import get_backend
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def backend():
+    with get_backend("cpu", 1) as backend:
+        yield backend

@@ -1,0 +1,134 @@
+"""The whole growth of a tree against an oracle that tries every cut at every node."""
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpuboost.backend import get_backend
+from gpuboost.boosting import GrowthLimits
+from gpuboost.config import BoostParams
+from gpuboost.dtypes import GROWTH, ROW
+
+ORDERS = {"depthwise": 0, "leafwise": 1, "symmetric": 2}
+
+
+def make_case(seed, n, n_features, missing, max_bin=9):
+    rng = np.random.default_rng(seed)
+    columns = rng.integers(1, max_bin + 1, (n_features, n)).astype(np.uint8)
+    if missing:
+        columns[rng.random((n_features, n)) < 0.2] = 0
+    g = rng.integers(-500, 500, n) + 300 * (columns[0] > 4)
+    h = rng.integers(1, 200, n)
+    return columns, (g.astype(np.int64) << 32) + h
+
+
+def grow(columns, gh, n_threads=1, rows=None, features=None, **options):
+    n_features, n = columns.shape
+    params = BoostParams(**{k: v for k, v in options.items() if k in BoostParams.__dataclass_fields__})
+    record = np.zeros(1, GROWTH)
+    record["gradient_unit"], record["hessian_unit"] = 2.0**-4, 2.0**-6
+    for name in ("min_child_weight", "min_split_gain", "reg_lambda", "reg_alpha", "max_delta_step", "min_samples_leaf", "order"):
+        record[name] = getattr(params, name)
+    limits = GrowthLimits.of(params, n, n_features, params.min_samples_leaf > 1)
+    record["max_depth"], record["max_leaves"] = limits.max_depth, limits.max_leaves
+    record["level_features"] = record["node_features"] = n_features
+    n_bins = np.full(n_features, 9, np.int32)
+    rows = np.arange(n, dtype=ROW) if rows is None else rows
+    features = np.arange(n_features, dtype=np.int32) if features is None else features
+    with get_backend("cpu", n_threads) as backend:
+        grower = backend.make_grower(columns, np.ascontiguousarray(columns.T).reshape(-1), n_bins, limits)
+        nodes = grower.grow(rows, features, gh, record).copy()
+        own = grower.rows[: len(rows)].copy()
+    p = {name: record[name][0] for name in GROWTH.names}
+    return nodes, own, p, n_bins
+
+
+def splits_of(nodes):
+    inner = np.flatnonzero(nodes["left"] >= 0)
+    order = inner[np.argsort(nodes["left"][inner])]
+    return [(int(i), int(nodes["split"]["feature"][i]), int(nodes["split"]["bin"][i])) for i in order]
+
+
+def leaves_of(nodes, rows):
+    return sorted(tuple(rows[n["begin"] : n["end"]]) for n in nodes if n["left"] < 0)
+
+
+def assert_like_oracle(columns, gh, **options):
+    nodes, rows, p, n_bins = grow(columns, gh, **options)
+    splits, leaves = reference.grow(columns, n_bins, gh, np.arange(columns.shape[1]), p, range(len(columns)))
+    assert splits_of(nodes) == [s[:3] for s in splits]
+    assert leaves_of(nodes, rows) == leaves
+    np.testing.assert_allclose([nodes["split"]["gain"][s[0]] for s in splits], [s[3] for s in splits], rtol=1e-9, atol=1e-9)
+
+
+OPTIONS = [
+    {},
+    {"min_child_weight": 40.0},
+    {"min_samples_leaf": 12},
+    {"reg_alpha": 50.0, "reg_lambda": 3.0},
+    {"max_delta_step": 0.5},
+    {"min_split_gain": 2000.0},
+    {"reg_lambda": 0.0, "min_child_weight": 0.0},
+]
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("policy", ORDERS)
+def test_every_split_is_the_best_one(policy, options, missing):
+    columns, gh = make_case(1, 120, 4, missing)
+    limits = {"max_depth": 4} if policy != "leafwise" else {"max_leaves": 9}
+    assert_like_oracle(columns, gh, grow_policy=policy, **limits, **options)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 80),
+    n_features=st.integers(1, 5),
+    missing=st.booleans(),
+    policy=st.sampled_from(sorted(ORDERS)),
+)
+def test_random_cases(seed, n, n_features, missing, policy):
+    columns, gh = make_case(seed, n, n_features, missing)
+    limits = {"max_depth": 3} if policy != "leafwise" else {"max_leaves": 6}
+    assert_like_oracle(columns, gh, grow_policy=policy, **limits)
+
+
+@pytest.mark.parametrize("policy", ["depthwise", "leafwise"])
+def test_both_limits_together(policy):
+    columns, gh = make_case(2, 200, 4, True)
+    assert_like_oracle(columns, gh, grow_policy=policy, max_depth=4, max_leaves=7)
+
+
+@pytest.mark.parametrize("policy", ORDERS)
+@pytest.mark.parametrize("count", [1, 7])
+def test_threads_and_a_small_pool_change_nothing(policy, count, monkeypatch):
+    from gpuboost.kernels.cpu import backend
+
+    columns, gh = make_case(3, 60_000, 10, True)
+    limits = {"max_depth": 5} if policy != "leafwise" else {"max_leaves": 20}
+    alone, rows, _, _ = grow(columns, gh, grow_policy=policy, min_samples_leaf=count, **limits)
+    monkeypatch.setattr(backend, "SMALL_WORK", 1)
+    for n_threads in (2, 4):
+        nodes, own, _, _ = grow(columns, gh, n_threads, grow_policy=policy, min_samples_leaf=count, **limits)
+        assert splits_of(nodes) == splits_of(alone)
+        np.testing.assert_array_equal(own, rows)
+    if policy != "symmetric":
+        monkeypatch.setattr(backend, "POOL_BYTES", 3 * 10 * 256 * 8)
+        for n_threads in (1, 2):
+            nodes, own, _, _ = grow(columns, gh, n_threads, grow_policy=policy, min_samples_leaf=count, **limits)
+            assert splits_of(nodes) == splits_of(alone)
+            np.testing.assert_array_equal(own, rows)
+
+
+def test_some_rows_and_some_features(rng):
+    columns, gh = make_case(4, 300, 6, True)
+    rows = np.sort(rng.choice(300, 150, replace=False)).astype(ROW)
+    features = np.array([1, 3, 4], np.int32)
+    nodes, own, p, n_bins = grow(columns, gh, rows=rows, features=features, max_depth=3, colsample_bytree=0.5)
+    splits, leaves = reference.grow(columns, n_bins, gh, rows, p, features)
+    assert splits_of(nodes) == [s[:3] for s in splits]
+    assert leaves_of(nodes, own) == leaves

@@ -1,0 +1,66 @@
+"""The import order, who may import what, and that importing stays cheap."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LINES = [
+    ["dtypes", "formulas", "data", "fixed_point"],
+    ["config", "losses", "metrics"],
+    ["backend"],
+    ["binning"],
+    ["tree"],
+    ["ensemble"],
+    ["boosting"],
+    ["estimators"],
+]
+RANK = {name: i for i, names in enumerate(LINES) for name in names}
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def modules():
+    return [p for p in sorted((ROOT / "gpuboost").rglob("*.py")) if p.name != "__init__.py"]
+
+
+def test_every_module_has_its_line():
+    assert {p.relative_to(ROOT / "gpuboost").parts[0].removesuffix(".py") for p in modules()} == set(RANK)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: p.stem)
+def test_modules_import_only_from_lines_above(path):
+    own = RANK[path.relative_to(ROOT / "gpuboost").parts[0].removesuffix(".py")]
+    for name in imported(path):
+        if name.startswith("gpuboost."):
+            other = name.split(".")[1]
+            assert RANK[other] < own or other == path.parent.name, name
+
+
+def test_kernels_know_only_dtypes_and_formulas():
+    for path in (ROOT / "kernels" / "cpu").glob("*.py"):
+        for name in imported(path):
+            if name.startswith("gpuboost"):
+                assert name in ("gpuboost", "gpuboost.dtypes", "gpuboost.formulas") or name.startswith("gpuboost.kernels.cpu"), (path, name)
+
+
+def test_no_second_copy_of_the_kernels():
+    for folder in ("gpuboost", "kernels", "tests", "benchmarks"):
+        for path in (ROOT / folder).rglob("*.py"):
+            assert not any(name.split(".")[0] == "kernels" for name in imported(path)), path
+
+
+def test_import_brings_no_compiler():
+    """numba is imported by the first fit: importing the library must stay quick."""
+    code = "import sys, gpuboost; print([m for m in ('numba', 'pandas', 'matplotlib', 'scipy.stats') if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert "numba" not in out.stdout and "matplotlib" not in out.stdout

@@ -1,0 +1,145 @@
+"""fit and predict from threads, from worker processes and after a fork; Ctrl-C."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed
+
+from gpuboost import GPUBoostClassifier, GPUBoostRegressor
+from gpuboost.backend import n_threads
+
+
+def data(n=60_000):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, 10))
+    return x, x[:, 0] * x[:, 1] + rng.normal(size=n)
+
+
+def train(n_jobs=2):
+    x, y = data()
+    model = GPUBoostRegressor(n_estimators=3, n_jobs=n_jobs).fit(x, y)
+    return model.fingerprint(), float(model.predict(x).sum())
+
+
+def test_eight_threads_at_once():
+    expected = train()
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda _: train(), range(8)))
+    assert set(results) == {expected}
+
+
+@pytest.mark.parametrize("kind", ["loky", "multiprocessing"])
+def test_joblib_workers(kind):
+    expected = train()
+    assert set(Parallel(n_jobs=2, backend=kind)(delayed(train)() for _ in range(3))) == {expected}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_after_fork():
+    expected = train()
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert set(pool.map(train, [1, 2, 2])) == {expected}
+
+
+def test_threads_end_with_the_call():
+    before = threading.active_count()
+    train(n_jobs=4)
+    deadline = threading.Event()
+    for _ in range(50):
+        if threading.active_count() == before:
+            break
+        deadline.wait(0.1)
+    assert threading.active_count() == before
+
+
+def test_n_jobs(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    cores = n_threads(-1)
+    assert n_threads(None) == cores and n_threads(3) == 3 and n_threads(-cores - 5) == 1
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert n_threads(None) == 1 and n_threads(2) == 2
+    for bad in (0, 1.5, "2", True):
+        with pytest.raises(ValueError, match="n_jobs"):
+            n_threads(bad)
+
+
+def test_n_jobs_is_obeyed():
+    """No more threads than asked for run during a fit."""
+    x, y = data()
+    most = 0
+    done = threading.Event()
+
+    def watch():
+        nonlocal most
+        while not done.wait(0.001):
+            most = max(most, sum(t.name.startswith("gpuboost") for t in threading.enumerate()))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    GPUBoostRegressor(n_estimators=30, n_jobs=3).fit(x, y)
+    done.set()
+    watcher.join()
+    assert most == 2  # and the caller
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
+def test_ctrl_c_stops_a_fit_and_keeps_the_old_model():
+    code = textwrap.dedent("""
+        import signal, sys, time
+        import numpy as np
+        from gpuboost import GPUBoostRegressor
+
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=(300_000, 20)); y = x[:, 0] + rng.normal(size=300_000)
+        model = GPUBoostRegressor(n_estimators=2).fit(x[:1000, :5], y[:1000])
+        old = model.fingerprint()
+        model.n_estimators = 1_000_000
+        print("ready", flush=True)
+        try:
+            model.fit(x, y)
+        except KeyboardInterrupt:
+            assert model.fingerprint() == old and model.n_features_in_ == 5
+            model.predict(x[:, :5])
+            print("stopped", flush=True)
+    """)
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline().strip() == "ready"
+        threading.Event().wait(3)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert out.strip() == "stopped"
+
+
+def test_a_failing_helper_reaches_the_caller():
+    from gpuboost.kernels.cpu.threads import Team
+
+    def job(number):
+        if number == 1:
+            raise ZeroDivisionError
+
+    with Team(3) as team:
+        with pytest.raises(ZeroDivisionError):
+            team.run(job)
+        team.run(lambda number: None)
+
+
+def test_pickled_models_predict_alike():
+    import pickle
+
+    x, y = data(500)
+    model = GPUBoostClassifier(n_estimators=3).fit(x, y > 0)
+    expected = model.predict_proba(x)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(x), expected)
+    assert again.fingerprint() == model.fingerprint()

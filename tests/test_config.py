@@ -1,0 +1,49 @@
+import pytest
+
+from gpuboost.config import RANGES, BoostParams
+
+BAD = {
+    "n_estimators": [0, -1, 1.5, "10", True],
+    "learning_rate": [0, -0.1, float("nan"), float("inf"), "fast"],
+    "max_depth": [0, 2.5],
+    "max_leaves": [1, 2.5],
+    "max_bins": [1, 257, 3.5],
+    "min_child_weight": [-1, float("nan")],
+    "min_samples_leaf": [0, 0.5],
+    "min_split_gain": [-1e-9],
+    "reg_lambda": [-1],
+    "reg_alpha": [-1],
+    "max_delta_step": [-1],
+    "subsample": [0, 1.1],
+    "colsample_bytree": [0, 1.1],
+    "colsample_bylevel": [0, 1.1],
+    "colsample_bynode": [0, 1.1],
+    "early_stopping_rounds": [0, 1.5],
+    "verbose": [-1, None],
+    "grow_policy": ["lossguide", None],
+}
+
+
+def test_every_parameter_has_a_case():
+    assert set(BAD) == set(RANGES) | {"grow_policy"} == set(BoostParams.__dataclass_fields__)
+
+
+@pytest.mark.parametrize(("name", "value"), [(n, v) for n, values in BAD.items() for v in values], ids=str)
+def test_bad_values_are_named(name, value):
+    with pytest.raises((ValueError, TypeError), match=name) as error:
+        BoostParams(**{name: value})
+    assert repr(value) in str(error.value)
+
+
+def test_symmetric_growth_takes_no_leaf_limit_and_no_great_depth():
+    with pytest.raises(ValueError, match="max_leaves"):
+        BoostParams(grow_policy="symmetric", max_leaves=8)
+    with pytest.raises(ValueError, match="max_depth"):
+        BoostParams(grow_policy="symmetric", max_depth=17)
+
+
+def test_limits_follow_the_policy():
+    assert BoostParams().depth_limit == 6
+    assert BoostParams(grow_policy="leafwise").leaf_limit == 31
+    assert BoostParams(grow_policy="leafwise").depth_limit > 10**5
+    assert BoostParams(grow_policy="leafwise", max_depth=3).depth_limit == 3

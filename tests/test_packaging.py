@@ -1,0 +1,26 @@
+"""What is in the repository is in the package."""
+
+from pathlib import Path
+
+import pytest
+
+tomllib = pytest.importorskip("tomllib", reason="Python 3.10 has no TOML parser")
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_every_package_folder_is_listed():
+    listed = set(PROJECT["tool"]["setuptools"]["packages"])
+    folders = {"gpuboost", *(f"gpuboost.{p.parent.name}" for p in (ROOT / "gpuboost").glob("*/__init__.py"))}
+    kernels = {f"gpuboost.kernels.{p.parent.name}" for p in (ROOT / "kernels").glob("*/__init__.py")}
+    assert listed == folders | kernels
+    assert PROJECT["tool"]["setuptools"]["package-dir"] == {name: name.removeprefix("gpuboost.").replace(".", "/") for name in kernels}
+
+
+def test_version_and_name():
+    import gpuboost
+
+    assert PROJECT["project"]["version"] == gpuboost.__version__
+    assert PROJECT["project"]["name"] == "gpuboost-trees"  # "gpuboost" on PyPI is another project
+    for path in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
+        assert "pip install gpuboost" not in path.read_text()
