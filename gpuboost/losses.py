@@ -26,7 +26,7 @@ class Loss:
     grad_hess: Callable[..., Any]
     metric: str  # the default metric
     base_score: Callable[..., np.ndarray]  # (y, weight, n_classes, backend) -> (n_outputs,)
-    per_row: bool = False  # grad_hess takes all outputs of a row
+    joint: bool = False  # grad_hess(y, raw, begin, end, g, h) fills all outputs of a range of rows
     constant_hessian: bool = False  # the hessian is 1
 
 
@@ -65,23 +65,39 @@ def log_odds_score(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: A
     return np.array([log(p) - log(1.0 - p)])
 
 
-def softmax_grad_hess(y: float, raw: Any, row: int, g: Any, h: Any) -> None:
-    """Log loss of softmax(raw). The factor K / (K - 1) makes up for the outputs' common shift, which the diagonal hessian ignores."""
+def softmax_grad_hess(y: Any, raw: Any, begin: int, end: int, g: Any, h: Any) -> None:
+    """Log loss of softmax(raw). The factor K / (K - 1) makes up for the outputs' common shift, which the diagonal hessian ignores.
+
+    Loops over outputs with rows innermost vectorise; ``row`` is first the largest score of each row, then the sum of exponentials.
+    """
     n = raw.shape[0]
-    top = raw[0, row]
-    for k in range(1, n):
-        top = raw[k, row] if raw[k, row] > top else top
-    total = 0.0
-    for k in range(n):
-        e = exp(raw[k, row] - top)
-        g[k, row] = e
-        total += e
     factor = n / (n - 1.0)
+    row = h[0, begin:end]
+    for i in range(row.shape[0]):
+        row[i] = raw[0, begin + i]
+    for k in range(1, n):
+        score = raw[k, begin:end]
+        for i in range(row.shape[0]):
+            row[i] = score[i] if score[i] > row[i] else row[i]
     for k in range(n):
-        p = g[k, row] / total
-        q = factor * p * (1.0 - p)
-        h[k, row] = q if q > SMALLEST_HESSIAN else SMALLEST_HESSIAN
-        g[k, row] = p - 1.0 if y == k else p
+        score, gradient = raw[k, begin:end], g[k, begin:end]
+        for i in range(row.shape[0]):
+            gradient[i] = exp(score[i] - row[i])
+    for i in range(row.shape[0]):
+        row[i] = g[0, begin + i]
+    for k in range(1, n):
+        gradient = g[k, begin:end]
+        for i in range(row.shape[0]):
+            row[i] += gradient[i]
+    label = y[begin:end]
+    for back in range(n):
+        k = n - 1 - back  # the first output last: its hessian takes the place of the sum
+        gradient, hessian = g[k, begin:end], h[k, begin:end]
+        for i in range(row.shape[0]):
+            p = gradient[i] / row[i]
+            q = factor * p * (1.0 - p)
+            hessian[i] = q if q > SMALLEST_HESSIAN else SMALLEST_HESSIAN
+            gradient[i] = p - 1.0 if label[i] == k else p
 
 
 def log_prior_score(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any) -> np.ndarray:
@@ -94,6 +110,6 @@ LOSSES = {
     for loss in (
         Loss("squared_error", squared_grad_hess, "rmse", mean_score, constant_hessian=True),
         Loss("log_loss", logistic_grad_hess, "logloss", log_odds_score),
-        Loss("multi_log_loss", softmax_grad_hess, "mlogloss", log_prior_score, per_row=True),
+        Loss("multi_log_loss", softmax_grad_hess, "mlogloss", log_prior_score, joint=True),
     )
 }

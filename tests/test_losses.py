@@ -17,7 +17,7 @@ def test_derivatives_by_differences(name, value, raw):
 def test_softmax_derivatives_by_differences(rng):
     raw = rng.normal(size=(4, 1))
     g, h = np.empty((4, 1)), np.empty((4, 1))
-    LOSSES["multi_log_loss"].grad_hess(2.0, raw, 0, g, h)
+    LOSSES["multi_log_loss"].grad_hess(np.array([2.0]), raw, 0, 1, g, h)
     e = 1e-4
     for k in range(4):
         step = np.zeros((4, 1))

@@ -1,7 +1,9 @@
 """How CPU kernels are compiled, and the two machine instructions numba has no name for."""
 
 import functools
+import hashlib
 import sys
+from pathlib import Path
 
 import numba
 from llvmlite import ir
@@ -13,7 +15,36 @@ from gpuboost import formulas
 
 # nogil: our own threads run kernels side by side (numba's thread pool dies when two Python threads enter it, or after a fork).
 # error_model numpy: no zero check before each division, so that loops vectorise. No fastmath: the order of operations is ours.
-kernel = functools.partial(numba.njit, cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+_jit = functools.partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+
+
+def _source_stamp():
+    """A digest of everything that kernels are compiled from."""
+    here = Path(__file__).parent
+    package = Path(formulas.__file__).parent
+    digest = hashlib.sha256()
+    for path in [*sorted(here.glob("*.py")), *(package / f"{name}.py" for name in ("dtypes", "formulas", "losses", "metrics"))]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+SOURCE_STAMP = _source_stamp()
+
+
+def kernel(function, **options):
+    """Compile a kernel, and keep the machine code for the next process.
+
+    numba takes kept code for current as long as the function's own file has not changed, whatever happened to the functions it calls
+    in other files. The stamp of all sources replaces the file's: changed formulas are never run from old code.
+    """
+    dispatcher = _jit(**options)(function)
+    try:
+        dispatcher.enable_caching()
+    except RuntimeError:  # no folder to write to: compile in every process
+        return dispatcher
+    dispatcher._cache._cache_file._source_stamp = SOURCE_STAMP
+    return dispatcher
+
 
 # A function that only kernels call. Compilation time is what a new user waits for: no wrapper for Python here, and in kernels plain loops
 # instead of slice assignment, sort, sum and the like, each of which costs up to two seconds to compile.

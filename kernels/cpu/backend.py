@@ -77,7 +77,7 @@ class CpuBackend:
         """Gradients and hessians of all outputs into g and h; returns their weighted absolute sums, (n_outputs, 2)."""
         n_rows = y.shape[0]
         sums = np.empty((-(-n_rows // gradients.BLOCK), raw.shape[0], 2))
-        kernel = gradients.compile_gradients(loss.grad_hess, loss.per_row)
+        kernel = gradients.compile_gradients(loss.grad_hess, loss.joint)
         self._run_rows(n_rows, kernel, y, raw, weight, g, h, sums)
         total = np.empty((raw.shape[0], 2))
         gradients.sum_blocks(sums, total)

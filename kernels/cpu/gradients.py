@@ -16,18 +16,18 @@ ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
 @functools.cache
-def compile_gradients(grad_hess, per_row):
+def compile_gradients(grad_hess, joint):
     """Compile a loss's function into a loop over blocks of rows.
 
-    ``grad_hess(y, raw) -> (g, h)`` for losses with one output; with ``per_row``, ``grad_hess(y, raw, row, g, h)`` fills column ``row`` of
-    the (n_outputs, n_rows) arrays g and h.
+    ``grad_hess(y, raw) -> (g, h)`` for losses with one output; if ``joint``, ``grad_hess(y, raw, begin, end, g, h)`` fills columns
+    begin..end of the (n_outputs, n_rows) arrays g and h.
     """
     register_jitable(grad_hess)
 
-    if per_row:
+    if joint:
 
         @kernel
-        def gradients_of_rows(
+        def joint_gradients(
             counter,  # (1,) int64, INOUT
             y,  # (n_rows,) float64, IN
             raw,  # (n_outputs, n_rows) float64, IN
@@ -39,13 +39,12 @@ def compile_gradients(grad_hess, per_row):
             block = take_number(counter)
             while block < sums.shape[0]:
                 begin, end = block * BLOCK, min((block + 1) * BLOCK, y.shape[0])
-                for i in range(begin, end):
-                    grad_hess(y[i], raw, i, g, h)
+                grad_hess(y, raw, begin, end, g, h)
                 for k in range(raw.shape[0]):
                     add_up(g[k, begin:end], h[k, begin:end], weight[begin:end], sums[block, k])
                 block = take_number(counter)
 
-        return gradients_of_rows
+        return joint_gradients
 
     @kernel
     def gradients(counter, y, raw, weight, g, h, sums):
