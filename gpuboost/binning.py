@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpuboost.backend import Backend
-from gpuboost.dtypes import HIST_STRIDE, MAX_VALUE_BINS
+from gpuboost.dtypes import MAX_VALUE_BINS, N_CODES
 
 #: Rows from which cuts are taken; a quantile of 200,000 rows is off by about 0.1 % of the rows, a quarter of a bin.
 SAMPLE_ROWS = 200_000
@@ -66,7 +66,7 @@ class BinMapper:
 
 def cut_table(cuts: list[np.ndarray], dtype: np.dtype) -> np.ndarray:
     """Cuts as a table padded with +inf; for float32 data in float32, rounded down: x <= cut is then the same question."""
-    table = np.full((len(cuts), HIST_STRIDE), np.inf)
+    table = np.full((len(cuts), N_CODES), np.inf)
     for row, c in zip(table, cuts, strict=True):
         row[: len(c)] = c
     if dtype != np.float32:

@@ -12,11 +12,16 @@ BIN = np.uint8
 #: comparison, ``uint8(bin - a) > b``, for both missing directions (see ``formulas.split_code``).
 MISSING_BIN = 0
 
-#: Cells per feature in a histogram. A constant stride turns the address of a cell into a shift and an add.
-HIST_STRIDE = 256
+#: Codes of a bin.
+N_CODES = 256
 
 #: Most value bins a feature can have: one code is kept for the missing value.
-MAX_VALUE_BINS = HIST_STRIDE - 1
+MAX_VALUE_BINS = N_CODES - 1
+
+#: Cells from one feature's histogram to the next: a constant, so that loops over features unroll, and not a power of two. With 256 cells
+#: (2 KiB) the same bin of every other feature has the same low 12 address bits; the processor then takes a load for dependent on an
+#: unrelated store, and histograms of columns with few values take 10 times as long (3.8 instead of 0.37 ns an update).
+HIST_STRIDE = 264
 
 #: Row ids. Four bytes halve the traffic of the partition step; 2**31 rows of bins would need 2 GiB a column anyway.
 ROW = np.int32

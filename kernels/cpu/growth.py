@@ -370,7 +370,9 @@ def do_share(
 ):  # fmt: skip
     """One thread's share of a stage."""
     if stage == BUILD:
-        build_chunks(counter, bins, row_stride, features, consecutive, build_ranges, rows, gh, growth, progress, chunks, pool, count_pool)
+        build_chunks(
+            counter, bins, row_stride, features, consecutive, build_ranges, n_bins, rows, gh, growth, progress, chunks, pool, count_pool
+        )
     elif stage == PARTITION:
         partition_pieces(counter, columns, progress, nodes, pieces, rows, scratch)
     elif stage == MOVE:

@@ -24,7 +24,7 @@ def add_all_features(
     n_features,
     rows,  # (n,) int32, IN
     gh,  # (n_rows,) int64 packed, IN
-    cells,  # (>= n_features * 256,) int64 packed, INOUT
+    cells,  # (>= n_features * HIST_STRIDE,) int64 packed, INOUT
 ):
     """Add rows to the histograms of consecutive features."""
     n = np.uint64(rows.shape[0])
@@ -65,7 +65,7 @@ def add_listed_features(
     features,  # (n,) int32, IN: the features in use
     rows,  # (n,) int32, IN
     gh,  # (n_rows,) int64 packed, IN
-    cells,  # (>= len(features) * 256,) int64 packed, INOUT
+    cells,  # (>= len(features) * HIST_STRIDE,) int64 packed, INOUT
 ):
     """Add rows to the histograms of the listed features, in the list's order."""
     n = np.uint64(rows.shape[0])
@@ -94,7 +94,7 @@ def count_rows(
     row_stride,
     features,  # (n,) int32, IN
     rows,  # (n,) int32, IN
-    counts,  # (>= len(features) * 256,) int32, OUT
+    counts,  # (>= len(features) * HIST_STRIDE,) int32, OUT
 ):
     """Count the rows in each bin of the listed features."""
     row_stride = np.uint64(row_stride)
@@ -108,10 +108,12 @@ def count_rows(
 
 
 @helper
-def build(bins, row_stride, features, first, end, consecutive, rows, gh, cells):
+def build(bins, row_stride, features, first, end, consecutive, n_bins, rows, gh, cells):
     """Histogram of rows for positions first..end of the feature list; ``consecutive`` says that the list is 0, 1, 2, ..."""
-    for c in range(np.uint64(end - first) * STRIDE):
-        cells[c] = 0
+    for j in range(first, end):
+        own = cells[(j - first) * HIST_STRIDE : (j - first) * HIST_STRIDE + n_bins[features[j]] + 1]
+        for b in range(np.uint64(own.shape[0])):
+            own[b] = 0
     if consecutive:
         add_all_features(bins, row_stride, first, end - first, rows, gh, cells)
     else:

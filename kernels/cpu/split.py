@@ -171,13 +171,14 @@ def build_chunks(
     features,  # (n,) int32, IN: features this tree may use
     consecutive,  # whether that is all of them
     ranges,  # (n_ranges + 1,) int64, IN: borders of the feature ranges
+    n_bins,  # (n_features,) int32, IN: value bins of each feature
     rows,  # (n,) int32, IN
     gh,  # (n_rows,) int64 packed, IN
     growth,  # (1,) GROWTH, IN
     progress,  # (1,) PROGRESS, IN
     chunks,  # (max_chunks,) CHUNK, IN
-    pool,  # (n_buffers, n * 256) int64, OUT
-    count_pool,  # (n_buffers, n * 256) int32, OUT; no columns if rows are not counted
+    pool,  # (n_buffers, n * HIST_STRIDE) int64, OUT
+    count_pool,  # (n_buffers, n * HIST_STRIDE) int32, OUT; no columns if rows are not counted
 ):
     """Build the histograms of the chunks in hand, a range of features at a time."""
     n_ranges = ranges.shape[0] - 1
@@ -187,7 +188,7 @@ def build_chunks(
         begin, end = ranges[task % n_ranges], ranges[task % n_ranges + 1]
         own = rows[chunk.begin : chunk.end]
         cells = pool[chunk.buffer, begin * HIST_STRIDE : end * HIST_STRIDE]
-        build(bins, row_stride, features, begin, end, consecutive, own, gh, cells)
+        build(bins, row_stride, features, begin, end, consecutive, n_bins, own, gh, cells)
         if growth[0].min_samples_leaf > 1:
             counts = count_pool[chunk.buffer, begin * HIST_STRIDE : end * HIST_STRIDE]
             count_rows(bins, row_stride, features[begin:end], own, counts)
@@ -195,18 +196,20 @@ def build_chunks(
 
 
 @helper
-def complete(pair, nodes, begin, end, pool):
+def complete(pair, nodes, features, begin, end, n_bins, pool):
     """Add up the parts of the siblings' histograms, or take the smaller one's off the parent's, for one range of features."""
-    a, b = begin * HIST_STRIDE, end * HIST_STRIDE
     small = nodes[pair.small]
-    for k in range(small.n_parts):
-        add(pool[small.first_part + k, a:b], pool[small.slot, a:b])
-    if pair.large >= 0:
-        large = nodes[pair.large]
-        if pair.inherits:
-            subtract(pool[small.slot, a:b], pool[large.slot, a:b])
-        for k in range(large.n_parts):
-            add(pool[large.first_part + k, a:b], pool[large.slot, a:b])
+    for j in range(begin, end):
+        a = j * HIST_STRIDE
+        b = a + n_bins[features[j]] + 1
+        for k in range(small.n_parts):
+            add(pool[small.first_part + k, a:b], pool[small.slot, a:b])
+        if pair.large >= 0:
+            large = nodes[pair.large]
+            if pair.inherits:
+                subtract(pool[small.slot, a:b], pool[large.slot, a:b])
+            for k in range(large.n_parts):
+                add(pool[large.first_part + k, a:b], pool[large.slot, a:b])
 
 
 @kernel
@@ -220,8 +223,8 @@ def scan_pairs(
     nodes,  # (max_nodes,) NODE, IN
     pairs,  # (max_pairs,) PAIR, IN
     masks,  # (2 * max_pairs, n) uint8, IN: features each child may use; no columns: all
-    pool,  # (n_buffers, n * 256) int64, INOUT
-    count_pool,  # (n_buffers, n * 256) int32, INOUT; no columns if rows are not counted
+    pool,  # (n_buffers, n * HIST_STRIDE) int64, INOUT
+    count_pool,  # (n_buffers, n * HIST_STRIDE) int32, INOUT; no columns if rows are not counted
     found,  # (2 * max_pairs, n_ranges) SPLIT, OUT
 ):
     """Complete and scan the histograms of the pairs in hand."""
@@ -236,9 +239,9 @@ def scan_pairs(
         which, r = progress[0].first_pair + task // n_ranges, task % n_ranges
         begin, end = ranges[r], ranges[r + 1]
         pair = pairs[which]
-        complete(pair, nodes, begin, end, pool)
+        complete(pair, nodes, features, begin, end, n_bins, pool)
         if count:
-            complete(pair, nodes, begin, end, count_pool)
+            complete(pair, nodes, features, begin, end, n_bins, count_pool)
         for side in range(2 if pair.large >= 0 else 1):
             node = nodes[pair.small if side == 0 else pair.large]
             scan_node(
@@ -262,9 +265,9 @@ def scan_level(counter, features, ranges, n_bins, growth, progress, nodes, pairs
     while task < n_ranges:
         begin, end = ranges[task], ranges[task + 1]
         for which in range(progress[0].n_pairs):
-            complete(pairs[which], nodes, begin, end, pool)
+            complete(pairs[which], nodes, features, begin, end, n_bins, pool)
             if count:
-                complete(pairs[which], nodes, begin, end, count_pool)
+                complete(pairs[which], nodes, features, begin, end, n_bins, count_pool)
         best = found[0, task]
         best.gain = 0.0
         best.feature = -1

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gpuboost.backend import get_backend
 from gpuboost.boosting import GrowthLimits
 from gpuboost.config import BoostParams
-from gpuboost.dtypes import GROWTH, ROW
+from gpuboost.dtypes import GROWTH, HIST_STRIDE, ROW
 
 ORDERS = {"depthwise": 0, "leafwise": 1, "symmetric": 2}
 
@@ -117,7 +117,7 @@ def test_threads_and_a_small_pool_change_nothing(policy, count, monkeypatch):
         assert splits_of(nodes) == splits_of(alone)
         np.testing.assert_array_equal(own, rows)
     if policy != "symmetric":
-        monkeypatch.setattr(backend, "POOL_BYTES", 3 * 10 * 256 * 8)
+        monkeypatch.setattr(backend, "POOL_BYTES", 3 * 10 * HIST_STRIDE * 8)
         for n_threads in (1, 2):
             nodes, own, _, _ = grow(columns, gh, n_threads, grow_policy=policy, min_samples_leaf=count, **limits)
             assert splits_of(nodes) == splits_of(alone)
