@@ -29,6 +29,7 @@ class Stage:
     def __init__(self, bins: np.ndarray, features: np.ndarray, rows: np.ndarray, gh: np.ndarray) -> None:
         n = len(features)
         self.bins, self.features, self.rows, self.gh = bins, features, rows, gh
+        self.columns = np.ascontiguousarray(bins.T)
         self.ranges = np.linspace(0, n, -(-n // RANGE_FEATURES) + 1).astype(np.int64)
         self.growth = np.zeros(1, GROWTH)
         self.growth["min_samples_leaf"] = 1
@@ -44,6 +45,7 @@ class Stage:
             np.zeros(1, np.int64),
             self.bins.reshape(-1),
             n_features,
+            self.columns,
             self.features,
             len(self.features) == n_features,
             self.ranges,

@@ -151,7 +151,9 @@ class CpuGrower:
         n_rows, n_used = columns.shape[1], limits.tree_features
         self.threads = team.size if n_rows * n_used >= SMALL_WORK else 1
         self.build_ranges = _even_ranges(n_used, -(-n_used // RANGE_FEATURES))
-        self.scan_ranges = _even_ranges(n_used, max(-(-n_used // RANGE_FEATURES), min(n_used // 4, 2 * self.threads - 1)))
+        self.scan_ranges = _even_ranges(
+            n_used, max(-(-n_used // RANGE_FEATURES), min(n_used // 4, 2 * self.threads if self.threads > 1 else 1))
+        )
         max_split = limits.max_open
         slot_cells = n_used * HIST_STRIDE
         slot_bytes = slot_cells * (12 if limits.count_rows else 8)

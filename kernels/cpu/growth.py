@@ -371,7 +371,21 @@ def do_share(
     """One thread's share of a stage."""
     if stage == BUILD:
         build_chunks(
-            counter, bins, row_stride, features, consecutive, build_ranges, n_bins, rows, gh, growth, progress, chunks, pool, count_pool
+            counter,
+            bins,
+            row_stride,
+            columns,
+            features,
+            consecutive,
+            build_ranges,
+            n_bins,
+            rows,
+            gh,
+            growth,
+            progress,
+            chunks,
+            pool,
+            count_pool,
         )
     elif stage == PARTITION:
         partition_pieces(counter, columns, progress, nodes, pieces, rows, scratch)

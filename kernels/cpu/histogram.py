@@ -1,7 +1,7 @@
 """Histograms: for each feature and bin, the packed gradient and hessian sums of a node's rows.
 
-A task covers a range of features and one node. Rows are visited in ascending order; the bins of the row PREFETCH_ROWS ahead are
-asked for while this one is added, which makes scattered rows nearly as cheap as consecutive ones.
+A task covers a range of features and some rows of a node, in ascending order. Scattered rows are read from the matrix by rows: the bins of
+the row PREFETCH_ROWS ahead are asked for while this one is added. A stretch of rows without gaps (the root) is read by columns.
 """
 
 import numpy as np
@@ -11,6 +11,7 @@ from gpuboost.kernels.cpu._jit import helper, prefetch
 
 PREFETCH_ROWS = np.uint64(8)  # 2026-11, AMD EPYC (Zen 3): 8 to 32 are within 2 %
 ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+BLOCK = 4096  # rows that are gone over for four columns at a time
 STRIDE = np.uint64(HIST_STRIDE)
 STRIDE2 = np.uint64(2 * HIST_STRIDE)
 STRIDE3 = np.uint64(3 * HIST_STRIDE)
@@ -89,6 +90,40 @@ def add_listed_features(
 
 
 @helper
+def add_consecutive_rows(
+    columns,  # (n_features, n_rows) uint8, IN
+    features,  # (n,) int32, IN
+    first_row,
+    end_row,
+    gh,  # (n_rows,) int64 packed, IN
+    cells,  # (>= len(features) * HIST_STRIDE,) int64 packed, INOUT
+):
+    """Add all rows of a stretch, four columns at a time: four histograms stay in the first-level cache, which 28 of them do not."""
+    width = features.shape[0]
+    for start in range(first_row, end_row, BLOCK):
+        stop = min(start + BLOCK, end_row)
+        values = gh[start:stop]
+        j = 0
+        while j + 3 < width:
+            c0, h0 = columns[features[j], start:stop], cells[j * HIST_STRIDE :]
+            c1, h1 = columns[features[j + 1], start:stop], cells[(j + 1) * HIST_STRIDE :]
+            c2, h2 = columns[features[j + 2], start:stop], cells[(j + 2) * HIST_STRIDE :]
+            c3, h3 = columns[features[j + 3], start:stop], cells[(j + 3) * HIST_STRIDE :]
+            for i in range(np.uint64(values.shape[0])):
+                value = values[i]
+                h0[np.uint64(c0[i])] += value
+                h1[np.uint64(c1[i])] += value
+                h2[np.uint64(c2[i])] += value
+                h3[np.uint64(c3[i])] += value
+            j += 4
+        while j < width:
+            c0, h0 = columns[features[j], start:stop], cells[j * HIST_STRIDE :]
+            for i in range(np.uint64(values.shape[0])):
+                h0[np.uint64(c0[i])] += values[i]
+            j += 1
+
+
+@helper
 def count_rows(
     bins,  # (n_rows * row_stride,) uint8, IN
     row_stride,
@@ -108,13 +143,16 @@ def count_rows(
 
 
 @helper
-def build(bins, row_stride, features, first, end, consecutive, n_bins, rows, gh, cells):
+def build(bins, row_stride, columns, features, first, end, consecutive, n_bins, rows, gh, cells):
     """Histogram of rows for positions first..end of the feature list; ``consecutive`` says that the list is 0, 1, 2, ..."""
     for j in range(first, end):
         own = cells[(j - first) * HIST_STRIDE : (j - first) * HIST_STRIDE + n_bins[features[j]] + 1]
         for b in range(np.uint64(own.shape[0])):
             own[b] = 0
-    if consecutive:
+    n = rows.shape[0]
+    if n > 0 and rows[n - 1] - rows[0] == n - 1:  # ascending without a gap
+        add_consecutive_rows(columns, features[first:end], rows[0], rows[n - 1] + 1, gh, cells)
+    elif consecutive:
         add_all_features(bins, row_stride, first, end - first, rows, gh, cells)
     else:
         add_listed_features(bins, row_stride, features[first:end], rows, gh, cells)

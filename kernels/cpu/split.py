@@ -168,6 +168,7 @@ def build_chunks(
     counter,  # (1,) int64, INOUT: the next task
     bins,  # (n_rows * row_stride,) uint8, IN
     row_stride,
+    columns,  # (n_features, n_rows) uint8, IN: the same by columns
     features,  # (n,) int32, IN: features this tree may use
     consecutive,  # whether that is all of them
     ranges,  # (n_ranges + 1,) int64, IN: borders of the feature ranges
@@ -188,7 +189,7 @@ def build_chunks(
         begin, end = ranges[task % n_ranges], ranges[task % n_ranges + 1]
         own = rows[chunk.begin : chunk.end]
         cells = pool[chunk.buffer, begin * HIST_STRIDE : end * HIST_STRIDE]
-        build(bins, row_stride, features, begin, end, consecutive, n_bins, own, gh, cells)
+        build(bins, row_stride, columns, features, begin, end, consecutive, n_bins, own, gh, cells)
         if growth[0].min_samples_leaf > 1:
             counts = count_pool[chunk.buffer, begin * HIST_STRIDE : end * HIST_STRIDE]
             count_rows(bins, row_stride, features[begin:end], own, counts)

@@ -13,8 +13,10 @@ class _Helper(threading.Thread):
         self.number = number
         self.job = None
         self.error = None
-        self.go = threading.Semaphore(0)
-        self.done = threading.Semaphore(0)
+        self.go = threading.Lock()  # held by whoever is not to go on
+        self.done = threading.Lock()
+        self.go.acquire()
+        self.done.acquire()
 
     def run(self):
         while True:
