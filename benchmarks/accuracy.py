@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # also when run as a script
+
 from benchmarks import peers, report
 from benchmarks.datasets import METRICS, RealSet, held_out_loss, real_sets, split_rows
 from benchmarks.peers import OURS, Settings

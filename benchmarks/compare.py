@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # also when run as a script
+
 from benchmarks import datasets, peers, report
 from benchmarks.datasets import Data
 from benchmarks.peers import OURS, PEERS, Peer, Settings

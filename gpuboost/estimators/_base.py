@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ class BaseBoost(BaseEstimator):
     ) -> tuple[Ensemble, History]:
         """Train; touches no attribute of the estimator."""
         with get_backend(self.device, self.n_jobs) as backend:
-            metrics = resolve_metrics(self.eval_metric, task, loss.metric, self._from_raw, backend)
+            metrics = resolve_metrics(self.eval_metric, task, loss.metric, partial(self._from_raw, backend), backend)
             mapper = BinMapper.fit(x, weight, params.max_bins, backend)
             binned = mapper.transform(x, backend, by_rows=True)
             base_score = loss.base_score(y, weight, n_classes, backend)
@@ -162,21 +163,22 @@ class BaseBoost(BaseEstimator):
     def _backend(self, n_rows: int) -> Backend:
         return get_backend(self.device, 1 if n_rows < 256 else self.n_jobs)
 
-    def _raw(self, x: Any) -> np.ndarray:
-        """Raw scores, (n_outputs, n_rows)."""
+    def _predict(self, x: Any, finish: Callable[[Backend, np.ndarray], np.ndarray]) -> np.ndarray:
+        """``finish`` applied to the raw scores (n_outputs, n_rows)."""
         ensemble = self._check_fitted()
         # one row through validate_data takes longer than through the trees: plain arrays that need no check skip it
         plain = type(x) is np.ndarray and x.ndim == 2 and x.dtype.char in "fd" and x.shape[1] == self.n_features_in_ and len(x) > 0
         if not plain or hasattr(self, "feature_names_in_"):
             x = self._check_x(x, reset=False)
         with self._backend(len(x)) as backend:
-            return ensemble.raw(x, backend, self._best_rounds)
+            return finish(backend, ensemble.raw(x, backend, self._best_rounds))
 
-    def _staged(self, x: Any) -> Iterator[np.ndarray]:
+    def _staged(self, x: Any, finish: Callable[[Backend, np.ndarray], np.ndarray]) -> Iterator[np.ndarray]:
         ensemble = self._check_fitted()
         x = self._check_x(x, reset=False)
         with self._backend(len(x)) as backend:
-            yield from ensemble.staged_raw(x, backend)
+            for raw in ensemble.staged_raw(x, backend):
+                yield finish(backend, raw)
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -193,17 +195,3 @@ class BaseBoost(BaseEstimator):
             64 hexadecimal digits.
         """
         return self._check_fitted().fingerprint()
-
-
-def probabilities(raw: np.ndarray) -> np.ndarray:
-    """Class probabilities from raw scores."""
-    if len(raw) == 1:
-        out = np.empty((raw.shape[1], 2))
-        np.negative(raw[0], out=out[:, 1])
-        np.exp(np.clip(out[:, 1], -700.0, 700.0), out=out[:, 1])
-        out[:, 1] += 1.0
-        np.reciprocal(out[:, 1], out=out[:, 1])
-        np.subtract(1.0, out[:, 1], out=out[:, 0])
-        return out
-    shifted = np.exp(raw - raw.max(axis=0))
-    return np.ascontiguousarray((shifted / shifted.sum(axis=0)).T)

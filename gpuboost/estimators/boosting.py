@@ -10,9 +10,10 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from gpuboost.backend import Backend
 from gpuboost.config import BoostParams
 from gpuboost.data import check_numbers, check_weight
-from gpuboost.estimators._base import BaseBoost, probabilities
+from gpuboost.estimators._base import BaseBoost
 from gpuboost.losses import LOSSES
 
 DEFAULT = BoostParams()
@@ -181,7 +182,7 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
     def _check_eval_y(self, name: str, y: Any, n_rows: int) -> np.ndarray:
         return check_numbers(name, y, n_rows)
 
-    def _from_raw(self, raw: np.ndarray) -> np.ndarray:
+    def _from_raw(self, backend: Backend, raw: np.ndarray) -> np.ndarray:
         scores: np.ndarray = raw[0]
         return scores
 
@@ -198,7 +199,7 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         ndarray of shape (n_samples,)
             Predictions.
         """
-        return self._from_raw(self._raw(X))
+        return self._predict(X, self._from_raw)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Predict targets after each round.
@@ -213,8 +214,7 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         ndarray of shape (n_samples,)
             Predictions after 1, 2, ... rounds.
         """
-        for raw in self._staged(X):
-            yield self._from_raw(raw)
+        yield from self._staged(X, self._from_raw)
 
 
 class GPUBoostClassifier(ClassifierMixin, BaseBoost):
@@ -399,8 +399,13 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
             raise ValueError(f"{name} must have one entry for each of its {n_rows} rows; got shape {y.shape}")
         return name, y
 
-    def _from_raw(self, raw: np.ndarray) -> np.ndarray:
-        return probabilities(raw)
+    def _from_raw(self, backend: Backend, raw: np.ndarray) -> np.ndarray:
+        return backend.probabilities(raw)
+
+    def _labels(self, backend: Backend, raw: np.ndarray) -> np.ndarray:
+        best = raw.argmax(axis=0) if len(raw) > 1 else (raw[0] > 0).astype(np.intp)
+        labels: np.ndarray = self.classes_[best]
+        return labels
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Raw scores.
@@ -415,8 +420,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Log odds of the second of two classes, or a score for each class.
         """
-        raw = self._raw(X)
-        return raw[0] if len(raw) == 1 else np.ascontiguousarray(raw.T)
+        return self._predict(X, lambda _, raw: raw[0] if len(raw) == 1 else np.ascontiguousarray(raw.T))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Predict the probability of each class.
@@ -431,7 +435,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         ndarray of shape (n_samples, n_classes)
             Probabilities, in the order of ``classes_``.
         """
-        return self._from_raw(self._raw(X))
+        return self._predict(X, self._from_raw)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict classes.
@@ -446,9 +450,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         ndarray of shape (n_samples,)
             The most probable class of each row.
         """
-        raw = self._raw(X)
-        labels: np.ndarray = self.classes_[_most_probable(raw)]
-        return labels
+        return self._predict(X, self._labels)
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Predict probabilities after each round.
@@ -463,8 +465,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         ndarray of shape (n_samples, n_classes)
             Probabilities after 1, 2, ... rounds.
         """
-        for raw in self._staged(X):
-            yield self._from_raw(raw)
+        yield from self._staged(X, self._from_raw)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Predict classes after each round.
@@ -479,13 +480,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         ndarray of shape (n_samples,)
             Classes after 1, 2, ... rounds.
         """
-        for raw in self._staged(X):
-            yield self.classes_[_most_probable(raw)]
-
-
-def _most_probable(raw: np.ndarray) -> np.ndarray:
-    best: np.ndarray = raw.argmax(axis=0) if len(raw) > 1 else (raw[0] > 0).astype(np.intp)
-    return best
+        yield from self._staged(X, self._labels)
 
 
 def _encode(name: str, y: np.ndarray, classes: np.ndarray) -> np.ndarray:

@@ -137,6 +137,13 @@ class CpuBackend:
         """Add one tree to the raw scores ``out`` (n_rows,) of rows binned as in training."""
         self._run_rows(columns.shape[1], predict.predict_binned, columns, 0, 1, 1, *tree.block_arrays(self), out[None, :])
 
+    def probabilities(self, raw):
+        """Class probabilities (n_rows, n_classes) from raw scores; one output means two classes."""
+        n_outputs, n_rows = raw.shape
+        out = np.empty((n_rows, max(n_outputs, 2)))
+        (predict.binary_probabilities if n_outputs == 1 else predict.class_probabilities)(raw, out)
+        return out
+
     def list_splits(self, *args):
         """Write trees as lists of splits (see kernels/cpu/predict.py)."""
         predict.list_splits(*args)

@@ -11,6 +11,7 @@ rows: all 63 splits of a tree of depth 6 cost less than the 6 dependent look-ups
 
 import numpy as np
 
+from gpuboost.formulas import exp, sigmoid
 from gpuboost.kernels.cpu._jit import helper, kernel, take_number
 from gpuboost.kernels.cpu.binning import bin_values
 
@@ -182,3 +183,35 @@ def predict_few(
                 goes_left = v <= threshold[k] or (v != v and missing_left[k] != 0)
                 k = begin + (left[k] if goes_left else right[k])
             out[t % n_outputs, i] += value[k]
+
+
+@kernel
+def binary_probabilities(
+    raw,  # (1, n_rows) float64, IN
+    out,  # (n_rows, 2) float64, OUT
+):
+    """Probabilities of two classes from log odds."""
+    scores = raw[0]
+    for i in range(scores.shape[0]):
+        p = sigmoid(scores[i])
+        out[i, 0] = 1.0 - p
+        out[i, 1] = p
+
+
+@kernel
+def class_probabilities(
+    raw,  # (n_classes, n_rows) float64, IN
+    out,  # (n_rows, n_classes) float64, OUT
+):
+    """Softmax of each row's scores."""
+    n_classes, n_rows = raw.shape
+    for i in range(n_rows):
+        top = raw[0, i]
+        for k in range(1, n_classes):
+            top = raw[k, i] if raw[k, i] > top else top
+        total = 0.0
+        for k in range(n_classes):
+            out[i, k] = exp(raw[k, i] - top)
+            total += out[i, k]
+        for k in range(n_classes):
+            out[i, k] /= total
