@@ -48,6 +48,8 @@ PREDICT_CALLS, PREDICT_SECONDS = 5, 5.0
 LATENCY_CALLS, LATENCY_SECONDS = 500, 2.0
 #: Rows on which the estimator for the latency is trained: its trees are as large as those of the whole data.
 LATENCY_ROWS = 20_000
+#: A library whose first fit took this many times the best one's is not measured again.
+FAR_BEHIND = 4.0
 #: Fewest rows that --scale leaves.
 LEAST_ROWS = 500
 
@@ -261,6 +263,14 @@ def summarise(runs: list[dict[str, Any]]) -> dict[str, Any]:
     return best
 
 
+def far_behind(job: Job, runs: dict[str, list[dict[str, Any]]], jobs: list[Job]) -> bool:
+    """Whether a library took so much longer than the best that repeating it would tell nothing about who is fastest."""
+    same = [j for j in jobs if (j.workload.name, j.threads) == (job.workload.name, job.threads)]
+    fits = [run["fit"] for j in same for run in runs[j.key] if "error" not in run]
+    own = [run["fit"] for run in runs[job.key] if "error" not in run]
+    return bool(fits) and (not own or min(own) > FAR_BEHIND * min(fits))
+
+
 def progress_line(run: dict[str, Any]) -> str:
     """A measurement in a few words."""
     if "error" in run:
@@ -303,6 +313,8 @@ def run_driver(args: argparse.Namespace) -> None:
         # repetitions outside, libraries inside: a slow quarter of an hour of the machine hits all of them
         for repetition in range(args.repeat):
             for number, job in enumerate(jobs, 1):
+                if repetition > 0 and far_behind(job, runs, jobs):
+                    continue
                 run = start_worker(job, folder, args.timeout)
                 runs[job.key].append(run)
                 where = f"[{repetition + 1}/{args.repeat}, {number}/{len(jobs)}] {job.workload.name}, threads {job.threads}, {job.peer}"
