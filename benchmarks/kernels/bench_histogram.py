@@ -10,9 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.timing import best_of, report_costs, stage_args
-from gpuboost.dtypes import BIN, CHUNK, GROWTH, HIST_STRIDE, N_CODES, PACKED, PROGRESS, ROW
+from gpuboost.dtypes import BIN, CHUNK, HIST_STRIDE, N_CODES, PACKED, PROGRESS, ROW
+from gpuboost.kernels.cpu import split
+from gpuboost.kernels.cpu._jit import exposed
 from gpuboost.kernels.cpu.backend import RANGE_FEATURES
-from gpuboost.kernels.cpu.split import build_chunks
+
+build_chunks = exposed(split.build_chunks)
 
 
 def reference(bins: np.ndarray, features: np.ndarray, rows: np.ndarray, gh: np.ndarray) -> np.ndarray:
@@ -31,13 +34,10 @@ class Stage:
         self.bins, self.features, self.rows, self.gh = bins, features, rows, gh
         self.columns = np.ascontiguousarray(bins.T)
         self.ranges = np.linspace(0, n, -(-n // RANGE_FEATURES) + 1).astype(np.int64)
-        self.growth = np.zeros(1, GROWTH)
-        self.growth["min_samples_leaf"] = 1
         self.progress = np.zeros(1, PROGRESS)
         self.progress["n_chunks"] = 1
         self.chunks = np.array([(0, len(rows), 0)], CHUNK)
         self.pool = np.empty((1, n * HIST_STRIDE), PACKED)
-        self.counts = np.empty((1, 0), np.int32)
 
     def run(self) -> None:
         n_features = self.bins.shape[1]
@@ -52,11 +52,10 @@ class Stage:
             np.full(n_features, N_CODES - 1, np.int32),
             self.rows,
             self.gh,
-            self.growth,
             self.progress,
             self.chunks,
             self.pool,
-            self.counts,
+            None,
         )
 
     def check(self) -> None:

@@ -12,9 +12,12 @@ import numpy as np
 
 from benchmarks.timing import best_of, report_costs, stage_args
 from gpuboost.dtypes import BIN, NODE, PIECE, PROGRESS, ROW
-from gpuboost.kernels.cpu.partition import move_pieces, partition_pieces
+from gpuboost.kernels.cpu import partition
+from gpuboost.kernels.cpu._jit import exposed
 
 SPLIT_BIN = 128
+
+move_pieces, partition_pieces = exposed(partition.move_pieces), exposed(partition.partition_pieces)
 
 
 def reference(column: np.ndarray, rows: np.ndarray, missing_left: bool) -> np.ndarray:

@@ -12,7 +12,8 @@ import numpy as np
 
 from benchmarks.timing import best_of, report_costs, stage_args
 from gpuboost.dtypes import GROWTH, HIST_STRIDE, MAX_VALUE_BINS, N_CODES, NODE, PACKED, PAIR, PROGRESS, SPLIT
-from gpuboost.kernels.cpu.split import scan_level, scan_pairs
+from gpuboost.kernels.cpu import split
+from gpuboost.kernels.cpu._jit import exposed
 
 ROWS_PER_NODE = 2000
 REG_LAMBDA, MIN_CHILD_WEIGHT = 1.0, 20.0
@@ -20,6 +21,8 @@ UNIT = 2.0**-8  # value of one gradient step
 
 
 # --- reference
+
+scan_level, scan_pairs = exposed(split.scan_level), exposed(split.scan_pairs)
 
 
 def unpack(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -63,7 +66,6 @@ class Stage:
         self.n_nodes, self.n_features = n_nodes, n_features
         self.cells = random_histograms(rng, n_nodes, n_features)
         self.pool = self.cells.copy()
-        self.counts = np.empty((n_nodes, 0), np.int32)
         self.features = np.arange(n_features, dtype=np.int32)
         self.ranges = np.array([0, n_features])
         self.n_bins = np.full(n_features, MAX_VALUE_BINS, np.int32)
@@ -104,7 +106,7 @@ class Stage:
             self.pairs,
             self.masks,
             self.pool,
-            self.counts,
+            None,
             self.found,
         )
 

@@ -50,6 +50,12 @@ def kernel(function, **options):
 # instead of slice assignment, sort, sum and the like, each of which costs up to two seconds to compile.
 helper = functools.partial(kernel, no_cpython_wrapper=True)
 
+
+def exposed(function):
+    """A helper as a kernel that Python can call: for tests and benchmarks of a single stage."""
+    return _jit()(function.py_func)
+
+
 for _name in ("exp", "log", "sigmoid", "softplus", "hash32", "threshold_l1", "leaf_weight", "leaf_score", "plain_score"):
     register_jitable(getattr(formulas, _name))
 

@@ -179,7 +179,7 @@ class CpuGrower:
         self.chunks = np.empty(2 * max_split + n_parts, CHUNK)
         self.masks = np.empty((2 * max_split, n_used if limits.sample_columns else 0), np.uint8)
         self.pool = np.empty((n_buffers, slot_cells), PACKED)
-        self.count_pool = np.empty((n_buffers, slot_cells if limits.count_rows else 0), np.int32)
+        self.count_pool = np.empty((n_buffers, slot_cells), np.int32) if limits.count_rows else None
         self.free_slots = np.empty(self.n_slots, np.int32)
         self.found = np.empty((2 * max_split, len(self.scan_ranges) - 1), SPLIT)
 

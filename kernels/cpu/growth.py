@@ -143,7 +143,7 @@ def adopt_level(growth, progress, nodes, pool, count_pool, n_bins, free_slots, f
             best = r
     split = found[0, best]
     prefix = np.empty(HIST_STRIDE, np.int64)
-    count_prefix = np.empty(HIST_STRIDE, np.int32)
+    count_prefix = np.empty(HIST_STRIDE, np.int32) if count_pool is not None else None
     scores = np.empty((2, HIST_STRIDE), np.float64)
     for i in range(progress[0].n_nodes):
         node = nodes[i]
@@ -155,7 +155,7 @@ def adopt_level(growth, progress, nodes, pool, count_pool, n_bins, free_slots, f
             continue
         at = split.left * HIST_STRIDE
         cells = pool[node.slot, at : at + HIST_STRIDE]
-        counts = count_pool[node.slot, at : at + HIST_STRIDE]
+        counts = count_pool[node.slot, at : at + HIST_STRIDE] if count_pool is not None else None
         _, end1 = score_feature(
             cells, counts, np.int64(n_bins[split.feature]), node.sums, node.end - node.begin, growth, prefix, count_prefix, scores
         )
@@ -364,28 +364,17 @@ def return_spares(progress, nodes, pairs, n_slots):
 
 
 @helper
-def do_share(
-    stage, counter, symmetric, bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows, scratch, gh,
-    growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
+def run_stage(
+    stage, shared, control, symmetric, bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows, scratch,
+    gh, growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
 ):  # fmt: skip
-    """One thread's share of a stage."""
+    """One thread's share of a stage, which is open to helpers meanwhile if the owner of the tree says ``shared``."""
+    counter = control[COUNTER : COUNTER + 1]
+    if shared:
+        open_stage(control, stage)
     if stage == BUILD:
         build_chunks(
-            counter,
-            bins,
-            row_stride,
-            columns,
-            features,
-            consecutive,
-            build_ranges,
-            n_bins,
-            rows,
-            gh,
-            growth,
-            progress,
-            chunks,
-            pool,
-            count_pool,
+            counter, bins, row_stride, columns, features, consecutive, build_ranges, n_bins, rows, gh, progress, chunks, pool, count_pool
         )
     elif stage == PARTITION:
         partition_pieces(counter, columns, progress, nodes, pieces, rows, scratch)
@@ -395,25 +384,15 @@ def do_share(
         scan_pairs(counter, features, scan_ranges, n_bins, growth, progress, nodes, pairs, masks, pool, count_pool, found)
     else:
         scan_level(counter, features, scan_ranges, n_bins, growth, progress, nodes, pairs, masks, pool, count_pool, found)
+    if shared:
+        close_stage(control)
 
 
 @helper
-def run_stage(
-    stage, work, control, symmetric, bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows, scratch, gh,
-    growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
-):  # fmt: skip
-    """Do a stage together with the helpers that are there; alone if it is small. ``work`` is in units of about a nanosecond."""
-    shared = work >= SMALL_STAGE and control[N_THREADS] > 1
-    counter = control[COUNTER : COUNTER + 1]
-    counter[0] = 0
-    if shared:
-        open_stage(control, stage)
-    do_share(
-        stage, counter, symmetric, bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows, scratch, gh,
-        growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
-    )  # fmt: skip
-    if shared:
-        close_stage(control)
+def is_shared(control, work):
+    """Set the task counter back, and tell whether a stage is worth sharing. ``work`` is in units of about a nanosecond."""
+    control[COUNTER] = 0
+    return work >= SMALL_STAGE and control[N_THREADS] > 1
 
 
 @kernel
@@ -438,14 +417,16 @@ def grow(
             plan_wave(growth, progress, nodes, pairs, chunks, n_slots, n_spare, pool.shape[0], build_ranges.shape[0] - 1, n_threads)
             work = state.n_rows_due * n_features
             run_stage(
-                BUILD, work, control, symmetric, bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows,
-                scratch, gh, growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
+                np.int64(BUILD), is_shared(control, work), control, symmetric, bins, row_stride, columns, features, consecutive,
+                build_ranges, scan_ranges, n_bins, rows, scratch, gh,
+                growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
             )  # fmt: skip
             done += work
             work = np.int64(state.end_pair - state.first_pair) * n_features * SCAN_COST
             run_stage(
-                SCAN, work, control, symmetric, bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows,
-                scratch, gh, growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
+                np.int64(SCAN), is_shared(control, work), control, symmetric, bins, row_stride, columns, features, consecutive,
+                build_ranges, scan_ranges, n_bins, rows, scratch, gh,
+                growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
             )  # fmt: skip
             done += work
             if symmetric is None:
@@ -458,14 +439,16 @@ def grow(
             return True
         work = state.n_rows_moving
         run_stage(
-            PARTITION, work, control, symmetric, bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows,
-            scratch, gh, growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
+            np.int64(PARTITION), is_shared(control, work), control, symmetric, bins, row_stride, columns, features, consecutive,
+            build_ranges, scan_ranges, n_bins, rows, scratch, gh,
+            growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
         )  # fmt: skip
         settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots)
         if state.n_pieces > state.n_chosen:  # a node of one piece is done already
             run_stage(
-                MOVE, work, control, symmetric, bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows,
-                scratch, gh, growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
+                np.int64(MOVE), is_shared(control, work), control, symmetric, bins, row_stride, columns, features, consecutive,
+                build_ranges, scan_ranges, n_bins, rows, scratch, gh,
+                growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
             )  # fmt: skip
         done += work
     return False
@@ -483,8 +466,8 @@ def assist(
         if stage == FINISHED:
             return
         seen = stage
-        do_share(
-            stage % N_STAGES, control[COUNTER : COUNTER + 1], symmetric, bins, row_stride, columns, features, consecutive, build_ranges,
+        run_stage(
+            stage % N_STAGES, False, control, symmetric, bins, row_stride, columns, features, consecutive, build_ranges,
             scan_ranges, n_bins, rows, scratch, gh, growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
         )  # fmt: skip
         leave_stage(control)

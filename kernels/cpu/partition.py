@@ -10,7 +10,7 @@ A node of one piece is done in one pass: lefts move up in place, rights wait in 
 
 import numpy as np
 
-from gpuboost.kernels.cpu._jit import helper, kernel, take_number
+from gpuboost.kernels.cpu._jit import helper, take_number
 
 ONE = np.uint64(1)
 
@@ -22,7 +22,7 @@ def split_code(split):
     return shift, np.uint8(split.bin - shift)
 
 
-@kernel
+@helper
 def partition_pieces(
     counter,  # (1,) int64, INOUT
     columns,  # (n_features, n_rows) uint8, IN
@@ -66,7 +66,7 @@ def partition_pieces(
         task = take_number(counter)
 
 
-@kernel
+@helper
 def move_pieces(
     counter,  # (1,) int64, INOUT
     progress,  # (1,) PROGRESS, IN

@@ -7,6 +7,7 @@ microseconds and then yield the core, so that a busy machine is not held up.
 
 from gpuboost.kernels.cpu._jit import atomic_add, atomic_load, atomic_store, helper, let_others_run
 
+#: Stages. Kernels pass them as ``np.int64(BUILD)``: a bare constant would make numba compile a function for each value.
 BUILD, SCAN, PARTITION, MOVE = 0, 1, 2, 3
 N_STAGES = 4
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpuboost.dtypes import HIST_STRIDE
 from gpuboost.formulas import leaf_score, plain_score
-from gpuboost.kernels.cpu._jit import helper, kernel, take_number
+from gpuboost.kernels.cpu._jit import helper, take_number
 from gpuboost.kernels.cpu.histogram import add, build, count_rows, subtract
 
 NO_SPLIT = -np.inf
@@ -22,7 +22,7 @@ NOISE = 2.0**-40
 def score_cuts(
     prefix,  # (>= last + 1,) int64 packed, IN: sums of the bins up to each
     extra,  # packed sums added to each left side (the missing rows, or 0)
-    count_prefix,  # (>= last + 1,) int32, IN: rows up to each bin; only read if rows are counted
+    count_prefix,  # (>= last + 1,) int32, IN: rows up to each bin; None if rows are not counted
     extra_count,
     last,
     total,  # packed sums of the node
@@ -58,7 +58,7 @@ def score_cuts(
                 scores[b] = leaf_score(gl, hl, reg_lambda, reg_alpha, max_delta_step) + leaf_score(
                     gr, hr, reg_lambda, reg_alpha, max_delta_step
                 )
-    if p.min_samples_leaf > 1:
+    if count_prefix is not None:
         for b in range(1, last + 1):
             n_left = np.int64(count_prefix[b]) + extra_count
             if n_left < p.min_samples_leaf or total_count - n_left < p.min_samples_leaf:
@@ -77,7 +77,7 @@ def score_feature(cells, counts, n_bins, total, total_count, growth, prefix, cou
         prefix[b] = acc
     missing = cells[0]
     missing_count = np.int64(0)
-    if growth[0].min_samples_leaf > 1:
+    if counts is not None:
         n = 0
         for b in range(1, n_bins + 1):
             n += counts[b]
@@ -144,7 +144,7 @@ def scan_node(node, cells, counts, features, begin, end, n_bins, growth, mask, p
             continue
         at = j * HIST_STRIDE
         own = cells[at : at + HIST_STRIDE]
-        own_counts = counts[at : at + HIST_STRIDE]
+        own_counts = counts[at : at + HIST_STRIDE] if counts is not None else None
         end0, end1 = score_feature(
             own, own_counts, np.int64(n_bins[f]), node.sums, node.end - node.begin, growth, prefix, count_prefix, scores
         )
@@ -163,7 +163,7 @@ def scan_node(node, cells, counts, features, begin, end, n_bins, growth, mask, p
                 found.missing_left = missing_left
 
 
-@kernel
+@helper
 def build_chunks(
     counter,  # (1,) int64, INOUT: the next task
     bins,  # (n_rows * row_stride,) uint8, IN
@@ -175,11 +175,10 @@ def build_chunks(
     n_bins,  # (n_features,) int32, IN: value bins of each feature
     rows,  # (n,) int32, IN
     gh,  # (n_rows,) int64 packed, IN
-    growth,  # (1,) GROWTH, IN
     progress,  # (1,) PROGRESS, IN
     chunks,  # (max_chunks,) CHUNK, IN
     pool,  # (n_buffers, n * HIST_STRIDE) int64, OUT
-    count_pool,  # (n_buffers, n * HIST_STRIDE) int32, OUT; no columns if rows are not counted
+    count_pool,  # (n_buffers, n * HIST_STRIDE) int32, OUT; None if rows are not counted
 ):
     """Build the histograms of the chunks in hand, a range of features at a time."""
     n_ranges = ranges.shape[0] - 1
@@ -190,7 +189,7 @@ def build_chunks(
         own = rows[chunk.begin : chunk.end]
         cells = pool[chunk.buffer, begin * HIST_STRIDE : end * HIST_STRIDE]
         build(bins, row_stride, columns, features, begin, end, consecutive, n_bins, own, gh, cells)
-        if growth[0].min_samples_leaf > 1:
+        if count_pool is not None:
             counts = count_pool[chunk.buffer, begin * HIST_STRIDE : end * HIST_STRIDE]
             count_rows(bins, row_stride, features[begin:end], own, counts)
         task = take_number(counter)
@@ -213,7 +212,7 @@ def complete(pair, nodes, features, begin, end, n_bins, pool):
                 add(pool[large.first_part + k, a:b], pool[large.slot, a:b])
 
 
-@kernel
+@helper
 def scan_pairs(
     counter,  # (1,) int64, INOUT: the next task
     features,  # (n,) int32, IN
@@ -225,14 +224,13 @@ def scan_pairs(
     pairs,  # (max_pairs,) PAIR, IN
     masks,  # (2 * max_pairs, n) uint8, IN: features each child may use; no columns: all
     pool,  # (n_buffers, n * HIST_STRIDE) int64, INOUT
-    count_pool,  # (n_buffers, n * HIST_STRIDE) int32, INOUT; no columns if rows are not counted
+    count_pool,  # (n_buffers, n * HIST_STRIDE) int32, INOUT; None if rows are not counted
     found,  # (2 * max_pairs, n_ranges) SPLIT, OUT
 ):
     """Complete and scan the histograms of the pairs in hand."""
-    count = growth[0].min_samples_leaf > 1
     n_ranges = ranges.shape[0] - 1
     prefix = np.empty(HIST_STRIDE, np.int64)
-    count_prefix = np.empty(HIST_STRIDE, np.int32)
+    count_prefix = np.empty(HIST_STRIDE, np.int32) if count_pool is not None else None
     scores = np.empty((2, HIST_STRIDE), np.float64)
     n_tasks = (progress[0].end_pair - progress[0].first_pair) * n_ranges
     task = take_number(counter)
@@ -241,24 +239,23 @@ def scan_pairs(
         begin, end = ranges[r], ranges[r + 1]
         pair = pairs[which]
         complete(pair, nodes, features, begin, end, n_bins, pool)
-        if count:
+        if count_pool is not None:
             complete(pair, nodes, features, begin, end, n_bins, count_pool)
         for side in range(2 if pair.large >= 0 else 1):
             node = nodes[pair.small if side == 0 else pair.large]
             scan_node(
-                node, pool[node.slot], count_pool[node.slot], features, begin, end, n_bins, growth, masks[2 * which + side], prefix,
-                count_prefix, scores, found[2 * which + side, r],
+                node, pool[node.slot], count_pool[node.slot] if count_pool is not None else None, features, begin, end, n_bins, growth,
+                masks[2 * which + side], prefix, count_prefix, scores, found[2 * which + side, r],
             )  # fmt: skip
         task = take_number(counter)
 
 
-@kernel
+@helper
 def scan_level(counter, features, ranges, n_bins, growth, progress, nodes, pairs, masks, pool, count_pool, found):
     """``scan_pairs`` for symmetric growth: one split for all open nodes, the one whose gains add up to most."""
-    count = growth[0].min_samples_leaf > 1
     n_ranges = ranges.shape[0] - 1
     prefix = np.empty(HIST_STRIDE, np.int64)
-    count_prefix = np.empty(HIST_STRIDE, np.int32)
+    count_prefix = np.empty(HIST_STRIDE, np.int32) if count_pool is not None else None
     scores = np.empty((2, HIST_STRIDE), np.float64)
     total = np.empty((2, HIST_STRIDE), np.float64)
     mask = masks[0]
@@ -267,7 +264,7 @@ def scan_level(counter, features, ranges, n_bins, growth, progress, nodes, pairs
         begin, end = ranges[task], ranges[task + 1]
         for which in range(progress[0].n_pairs):
             complete(pairs[which], nodes, features, begin, end, n_bins, pool)
-            if count:
+            if count_pool is not None:
                 complete(pairs[which], nodes, features, begin, end, n_bins, count_pool)
         best = found[0, task]
         best.gain = 0.0
@@ -302,7 +299,7 @@ def level_gain(nodes, pool, count_pool, j, n_bins, growth, prefix, count_prefix,
         if node.open == 0:
             continue
         own = pool[node.slot, j * HIST_STRIDE : (j + 1) * HIST_STRIDE]
-        counts = count_pool[node.slot, j * HIST_STRIDE : (j + 1) * HIST_STRIDE]
+        counts = count_pool[node.slot, j * HIST_STRIDE : (j + 1) * HIST_STRIDE] if count_pool is not None else None
         end0, end1 = score_feature(own, counts, n_bins, node.sums, node.end - node.begin, growth, prefix, count_prefix, scores)
         parent = packed_score(node.sums, growth)
         size += parent

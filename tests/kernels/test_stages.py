@@ -6,12 +6,11 @@ import reference
 
 from gpuboost.dtypes import HIST_STRIDE, NODE, PIECE, PROGRESS
 from gpuboost.kernels.cpu import gradients, histogram, partition, sampling
-from gpuboost.kernels.cpu._jit import kernel
+from gpuboost.kernels.cpu._jit import exposed
 
-
-@kernel
-def build(bins, stride, columns, features, first, end, consecutive, n_bins, rows, gh, cells):
-    histogram.build(bins, stride, columns, features, first, end, consecutive, n_bins, rows, gh, cells)
+build = exposed(histogram.build)
+partition_pieces = exposed(partition.partition_pieces)
+move_pieces = exposed(partition.move_pieces)
 
 
 @pytest.mark.parametrize("stretch", [False, True])
@@ -51,13 +50,13 @@ def test_partition_is_stable(rng, pieces, missing_left):
     progress = np.zeros(1, PROGRESS)
     progress["n_pieces"] = pieces
     scratch = np.empty_like(rows)
-    partition.partition_pieces(np.zeros(1, np.int64), columns, progress, nodes, piece, rows, scratch)
+    partition_pieces(np.zeros(1, np.int64), columns, progress, nodes, piece, rows, scratch)
     left = reference.goes_left(columns[1][before], 2, missing_left)
     assert piece["n_left"].sum() == left.sum()
     piece["left_at"] = np.concatenate([[0], np.cumsum(piece["n_left"])[:-1]])
     n_right = piece["end"] - piece["begin"] - piece["n_left"]
     piece["right_at"] = left.sum() + np.concatenate([[0], np.cumsum(n_right)[:-1]])
-    partition.move_pieces(np.zeros(1, np.int64), progress, nodes, piece, rows, scratch)
+    move_pieces(np.zeros(1, np.int64), progress, nodes, piece, rows, scratch)
     np.testing.assert_array_equal(rows, np.concatenate([before[left], before[~left]]))
 
 
