@@ -11,7 +11,7 @@ import numpy as np
 from gpuboost.backend import Backend, Grower
 from gpuboost.binning import BinMapper, BinnedMatrix
 from gpuboost.config import BoostParams
-from gpuboost.dtypes import GROWTH, PACKED, ROW, SYMMETRIC
+from gpuboost.dtypes import GROWTH, PACKED, ROW
 from gpuboost.ensemble import Ensemble
 from gpuboost.fixed_point import NEAREST_ROWS, coarse_scale, fine_scale
 from gpuboost.losses import Loss
@@ -38,13 +38,12 @@ class GrowthLimits:
     def of(cls, params: BoostParams, n_rows: int, n_features: int, count_rows: bool) -> GrowthLimits:
         """Limits for this much data."""
         depth = min(params.depth_limit, 40)
-        symmetric = params.order == SYMMETRIC
-        max_leaves = 2**depth if symmetric else max(2, min(2**depth, params.leaf_limit, n_rows))
+        max_leaves = max(2, min(2**depth, params.leaf_limit, n_rows))
         return cls(
             order=params.order,
             max_depth=params.depth_limit,
             max_leaves=max_leaves,
-            max_open=max(1, max_leaves // 2 if symmetric else min(2 ** (depth - 1), max_leaves)),
+            max_open=min(2 ** (depth - 1), max_leaves),
             tree_features=share(params.colsample_bytree, n_features),
             sample_columns=params.colsample_bylevel < 1 or params.colsample_bynode < 1,
             count_rows=count_rows,

@@ -29,13 +29,14 @@ class Number:
     integer: bool = False
     low_open: bool = False
     none: bool = False
+    boolean: bool = False  # True and False count as 1 and 0
 
     def check(self, name: str, value: Any) -> None:
         """Raise an error that says what is allowed."""
         if value is None and self.none:
             return
         kind = numbers.Integral if self.integer else numbers.Real
-        if isinstance(value, bool) or not isinstance(value, kind):
+        if (isinstance(value, bool) and not self.boolean) or not isinstance(value, kind):
             raise TypeError(f"{name} must be {self}; got {value!r} of type {type(value).__name__}")
         number = float(value)
         too_low = number <= self.low if self.low_open else number < self.low
@@ -67,7 +68,7 @@ RANGES = {
     "colsample_bylevel": Number(0, 1, low_open=True),
     "colsample_bynode": Number(0, 1, low_open=True),
     "early_stopping_rounds": Number(1, integer=True, none=True),
-    "verbose": Number(0, integer=True),
+    "verbose": Number(0, integer=True, boolean=True),
 }
 
 

@@ -228,6 +228,18 @@ def test_constant_targets():
     assert all(t.n_leaves == 1 for t in trees(model))
 
 
+def test_foreign_byte_order():
+    x, y = make(n=60)
+    model = GPUBoostRegressor(n_estimators=2).fit(x.astype(">f8"), y)
+    np.testing.assert_array_equal(model.predict(x.astype(">f8")), model.predict(x))
+
+
+def test_deep_symmetric_trees_of_few_rows():
+    x, y = make(n=60, missing=False)
+    model = check_model(GPUBoostRegressor(n_estimators=2, grow_policy="symmetric", max_depth=16, min_child_weight=0).fit(x, y), 60)
+    assert model.score(x, y) > 0.1
+
+
 def test_odd_shapes():
     GPUBoostRegressor(n_estimators=2).fit([[1.0]], [2.0])
     GPUBoostRegressor(n_estimators=2).fit(np.full((5, 3), np.nan), np.arange(5.0))

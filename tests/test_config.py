@@ -42,6 +42,10 @@ def test_symmetric_growth_takes_no_leaf_limit_and_no_great_depth():
         BoostParams(grow_policy="symmetric", max_depth=17)
 
 
+def test_verbose_takes_a_flag():
+    assert BoostParams(verbose=True).verbose == 1
+
+
 def test_limits_follow_the_policy():
     assert BoostParams().depth_limit == 6
     assert BoostParams(grow_policy="leafwise").leaf_limit == 31

@@ -167,8 +167,8 @@ class BaseBoost(BaseEstimator):
         """``finish`` applied to the raw scores (n_outputs, n_rows)."""
         ensemble = self._check_fitted()
         # one row through validate_data takes longer than through the trees: plain arrays that need no check skip it
-        plain = type(x) is np.ndarray and x.ndim == 2 and x.dtype.char in "fd" and x.shape[1] == self.n_features_in_ and len(x) > 0
-        if not plain or hasattr(self, "feature_names_in_"):
+        plain = type(x) is np.ndarray and x.ndim == 2 and x.dtype in (np.float32, np.float64) and x.dtype.isnative and len(x) > 0
+        if not plain or x.shape[1] != self.n_features_in_ or hasattr(self, "feature_names_in_"):
             x = self._check_x(x, reset=False)
         with self._backend(len(x)) as backend:
             return finish(backend, ensemble.raw(x, backend, self._best_rounds))
