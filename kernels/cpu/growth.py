@@ -39,7 +39,7 @@ SCAN_COST = 1000
 
 
 @helper
-def begin_tree(rows, gh, growth, progress, nodes, pairs, masks, free_slots):
+def begin_tree(rows, growth, progress, nodes, pairs, masks, free_slots):
     """The root: all rows, one histogram due."""
     state = progress[0]
     state.n_nodes = 1
@@ -48,11 +48,7 @@ def begin_tree(rows, gh, growth, progress, nodes, pairs, masks, free_slots):
     state.n_free = free_slots.shape[0] - 1
     for i in range(free_slots.shape[0]):
         free_slots[i] = free_slots.shape[0] - 1 - i  # a stack: slot 0 is on top, and is the root's
-    sums = np.int64(0)
-    for i in range(rows.shape[0]):
-        sums += gh[rows[i]]
     root = nodes[0]
-    root.sums = sums
     root.begin = 0
     root.end = rows.shape[0]
     root.depth = 0
@@ -354,6 +350,17 @@ def plan_wave(growth, progress, nodes, pairs, chunks, n_slots, n_spare, n_buffer
 
 
 @helper
+def sum_root(root, n_bins, pool):
+    """Packed sums of all rows: those of any feature's bins, in all parts of the histogram."""
+    sums = np.int64(0)
+    for b in range(n_bins + 1):
+        sums += pool[root.slot, b]
+        for k in range(root.n_parts):
+            sums += pool[root.first_part + k, b]
+    return sums
+
+
+@helper
 def return_spares(progress, nodes, pairs, n_slots):
     """Histograms in spare buffers are dropped after their scan."""
     for k in range(progress[0].first_pair, progress[0].end_pair):
@@ -410,7 +417,7 @@ def grow(
     n_features = features.shape[0]
     n_threads = control[N_THREADS]
     if state.n_nodes == 0:
-        begin_tree(rows, gh, growth, progress, nodes, pairs, masks, free_slots)
+        begin_tree(rows, growth, progress, nodes, pairs, masks, free_slots)
     done = np.int64(0)
     while done < budget:
         while state.first_pair < state.n_pairs:
@@ -422,6 +429,8 @@ def grow(
                 growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
             )  # fmt: skip
             done += work
+            if state.n_nodes == 1:
+                nodes[0].sums = sum_root(nodes[0], n_bins[features[0]], pool)
             work = np.int64(state.end_pair - state.first_pair) * n_features * SCAN_COST
             run_stage(
                 np.int64(SCAN), is_shared(control, work), control, symmetric, bins, row_stride, columns, features, consecutive,
