@@ -9,7 +9,7 @@ import numpy as np
 BIN = np.uint8
 
 #: Bin 0 is the missing value, always. Value bins start at 1. With the missing bin at the bottom, "goes right" is one unsigned
-#: comparison, ``uint8(bin - a) > b``, for both missing directions (see ``formulas.split_code``).
+#: comparison, ``uint8(bin - a) > b``, for both missing directions (see ``kernels/cpu/partition.py``).
 MISSING_BIN = 0
 
 #: Codes of a bin.

@@ -1,4 +1,4 @@
-"""How CPU kernels are compiled, and the two machine instructions numba has no name for."""
+"""How CPU kernels are compiled, and what numba has no name for: prefetch, atomic operations, yielding the core."""
 
 import functools
 import hashlib

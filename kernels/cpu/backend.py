@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpuboost.dtypes import CHUNK, HIST_STRIDE, NODE, PACKED, PAIR, PIECE, PROGRESS, ROW, SPLIT, SYMMETRIC
+from gpuboost.dtypes import CHUNK, FINE, HIST_STRIDE, NODE, PACKED, PAIR, PIECE, PROGRESS, ROW, SPLIT, SYMMETRIC
 from gpuboost.kernels.cpu import binning, gradients, growth, leaves, predict, sampling
 from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
 from gpuboost.kernels.cpu.threads import Team
@@ -10,8 +10,6 @@ from gpuboost.kernels.cpu.threads import Team
 #: Row-feature pairs below which a tree is grown by one thread: it takes a millisecond or two (2026-11, AMD EPYC), and waking another
 #: thread may take a tenth of one.
 SMALL_WORK = 1 << 19
-#: Rows below which one thread goes over them alone.
-SMALL_ROWS = 1 << 15
 #: Row-feature pairs after which growth returns to Python for a moment: about a quarter of a second.
 BUDGET = 1 << 28
 #: Features of one building task: 64 histograms are 128 KiB, which the second-level cache holds, and a row's 64 bins are a cache line.
@@ -20,10 +18,6 @@ RANGE_FEATURES = 64
 POOL_BYTES = 1 << 30
 #: Rows up to which prediction walks the trees instead of binning the rows.
 FEW_ROWS = 48
-
-
-def _counter():
-    return np.zeros(1, np.int64)
 
 
 class CpuBackend:
@@ -39,14 +33,6 @@ class CpuBackend:
 
     def __exit__(self, *exc):
         self.team.__exit__(*exc)
-
-    def _run_rows(self, n_rows, kernel, *args):
-        """Run a kernel that shares out blocks of rows."""
-        counter = _counter()
-        if n_rows < SMALL_ROWS:
-            kernel(counter, *args)
-        else:
-            self.team.run(lambda _: kernel(counter, *args))
 
     # --- binning
 
@@ -68,7 +54,7 @@ class CpuBackend:
         n_rows, n_features = x.shape
         columns = np.empty((n_features, n_rows), np.uint8)
         bins = np.empty(n_rows * n_features if by_rows else 0, np.uint8)
-        self._run_rows(n_rows * n_features, binning.bin_matrix, x, cuts, n_cuts, columns, bins)
+        self.team.run_kernel(n_rows * n_features, binning.bin_matrix, x, cuts, n_cuts, columns, bins)
         return columns, bins
 
     # --- gradients
@@ -78,7 +64,7 @@ class CpuBackend:
         n_rows = y.shape[0]
         sums = np.empty((-(-n_rows // gradients.BLOCK), raw.shape[0], 2))
         kernel = gradients.compile_gradients(loss.grad_hess, loss.joint)
-        self._run_rows(n_rows, kernel, y, raw, weight, g, h, sums)
+        self.team.run_kernel(n_rows, kernel, y, raw, weight, g, h, sums)
         total = np.empty((raw.shape[0], 2))
         gradients.sum_blocks(sums, total)
         return total
@@ -86,14 +72,14 @@ class CpuBackend:
     def mean_of_rows(self, row_value, per_row, y, raw, weight):
         """Weighted mean of a metric's row function."""
         sums = np.empty((-(-y.shape[0] // gradients.BLOCK), 1, 2))
-        self._run_rows(y.shape[0], gradients.compile_mean(row_value, per_row), y, raw, weight, sums)
+        self.team.run_kernel(y.shape[0], gradients.compile_mean(row_value, per_row), y, raw, weight, sums)
         total = np.empty((1, 2))
         gradients.sum_blocks(sums, total)
         return float(total[0, 0] / total[0, 1])
 
     def quantize(self, g, h, weight, g_scale, h_scale, nearest, key, out):
         """Packed fixed-point gradients into ``out``."""
-        self._run_rows(g.shape[0], gradients.quantize, g, h, weight, g_scale, h_scale, nearest, key, out)
+        self.team.run_kernel(g.shape[0], gradients.quantize, g, h, weight, g_scale, h_scale, nearest, key, out)
 
     def fixed_point_sum(self, values, weight, scale):
         """Exact sum of values times weights, in steps of 1 / scale."""
@@ -128,14 +114,14 @@ class CpuBackend:
             predict.predict_few(x, *forest.walk_arrays, first_tree, end_tree, forest.n_outputs, out)
             return
         cuts = forest.cut_table(x.dtype)
-        self._run_rows(
+        self.team.run_kernel(
             x.shape[0] * max(end_tree - first_tree, 1), predict.predict_blocks, x, forest.used_features, cuts, forest.n_cuts, first_tree,
             end_tree, forest.n_outputs, *forest.block_arrays(self), out,
         )  # fmt: skip
 
     def add_tree_binned(self, columns, tree, out):
         """Add one tree to the raw scores ``out`` (n_rows,) of rows binned as in training."""
-        self._run_rows(columns.shape[1], predict.predict_binned, columns, 0, 1, 1, *tree.block_arrays(self), out[None, :])
+        self.team.run_kernel(columns.shape[1], predict.predict_binned, columns, 0, 1, 1, *tree.block_arrays(self), out[None, :])
 
     def probabilities(self, raw):
         """Class probabilities (n_rows, n_classes) from raw scores; one output means two classes."""
@@ -216,24 +202,15 @@ class CpuGrower:
 
     def leaf_values(self, nodes, n_rows, g, h, weight, fine_scales, params, learning_rate):
         """Values of all nodes from fine sums of the true gradients, and their hessian sums."""
-        sums = np.empty((nodes.shape[0], 2), np.int64)
-        counter = _counter()
-        args = (nodes, self.rows[:n_rows], g, h, weight, *fine_scales, sums)
-        self._run_leaves(n_rows, lambda _: leaves.sum_leaves(counter, *args))
+        sums = np.empty((nodes.shape[0], 2), FINE)
+        self.team.run_kernel(n_rows, leaves.sum_leaves, nodes, self.rows[:n_rows], g, h, weight, *fine_scales, sums)
         values, cover = np.empty(nodes.shape[0]), np.empty(nodes.shape[0])
         leaves.leaf_values(nodes, sums, 1.0 / fine_scales[0], 1.0 / fine_scales[1], params, learning_rate, values, cover)
         return values, cover
 
     def add_leaf_values(self, nodes, n_rows, values, raw):
         """Add leaf values to the raw scores of the rows the tree was grown on."""
-        counter = _counter()
-        self._run_leaves(n_rows, lambda _: leaves.add_leaf_values(counter, nodes, self.rows[:n_rows], values, raw))
-
-    def _run_leaves(self, n_rows, job):
-        if n_rows < SMALL_ROWS:
-            job(0)
-        else:
-            self.team.run(job)
+        self.team.run_kernel(n_rows, leaves.add_leaf_values, nodes, self.rows[:n_rows], values, raw)
 
 
 def _even_ranges(n, n_ranges):

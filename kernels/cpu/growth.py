@@ -168,7 +168,7 @@ def adopt_level(growth, progress, nodes, pool, count_pool, n_bins, free_slots, f
 
 
 @helper
-def may_split(growth, progress, node):
+def may_split(growth, node):
     """Whether a node is a candidate for the next step."""
     return node.open != 0 and node.split.feature >= 0 and (growth[0].order == SYMMETRIC or node.depth < growth[0].max_depth)
 
@@ -183,14 +183,14 @@ def choose(growth, progress, nodes, chosen, pieces, n_threads):
     if p.order == LEAFWISE:
         best = -1
         for i in range(state.n_nodes):
-            if may_split(growth, progress, nodes[i]) and (best < 0 or nodes[i].split.gain > nodes[best].split.gain):
+            if may_split(growth, nodes[i]) and (best < 0 or nodes[i].split.gain > nodes[best].split.gain):
                 best = i
         if best >= 0 and room > 0:
             chosen[0] = best
             n = 1
     elif p.order == DEPTHWISE or state.level < p.max_depth:
         for i in range(state.n_nodes):
-            if may_split(growth, progress, nodes[i]):
+            if may_split(growth, nodes[i]):
                 chosen[n] = i
                 n += 1
         if n > room:
@@ -297,7 +297,7 @@ def settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots):
 
 
 @helper
-def plan_wave(growth, progress, nodes, pairs, chunks, n_slots, n_spare, n_buffers, n_ranges, n_threads):
+def plan_wave(progress, nodes, pairs, chunks, n_slots, n_spare, n_ranges, n_threads):
     """Take in hand as many of the due pairs as there are buffers for, and cut their rows into chunks.
 
     Usually that is all of them. When the pool is too small, a node without a slot borrows a spare buffer for the time of its scan. Rows are
@@ -323,7 +323,7 @@ def plan_wave(growth, progress, nodes, pairs, chunks, n_slots, n_spare, n_buffer
                 n_built += 1
         state.end_pair += 1
     chunk_rows = np.int64(1) << 40
-    if n_threads > 1 and n_built * n_ranges < 4 * n_threads:
+    if n_threads > 1 and n_built * n_ranges < 4 * n_threads:  # fewer than 2 * n_threads further parts then: the pool has room for them
         chunk_rows = max(np.int64(MIN_CHUNK_ROWS), state.n_rows_due // (2 * n_threads) + 1)
     state.n_chunks = 0
     part = n_slots + n_spare
@@ -339,7 +339,7 @@ def plan_wave(growth, progress, nodes, pairs, chunks, n_slots, n_spare, n_buffer
                 chunk = chunks[state.n_chunks]
                 state.n_chunks += 1
                 chunk.begin = start
-                chunk.end = min(start + chunk_rows, node.end) if part < n_buffers else node.end
+                chunk.end = min(start + chunk_rows, node.end)
                 chunk.buffer = node.slot if start == node.begin else part
                 if start > node.begin:
                     part += 1
@@ -421,7 +421,7 @@ def grow(
     done = np.int64(0)
     while done < budget:
         while state.first_pair < state.n_pairs:
-            plan_wave(growth, progress, nodes, pairs, chunks, n_slots, n_spare, pool.shape[0], build_ranges.shape[0] - 1, n_threads)
+            plan_wave(progress, nodes, pairs, chunks, n_slots, n_spare, build_ranges.shape[0] - 1, n_threads)
             work = state.n_rows_due * n_features
             run_stage(
                 np.int64(BUILD), is_shared(control, work), control, symmetric, bins, row_stride, columns, features, consecutive,

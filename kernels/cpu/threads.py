@@ -6,6 +6,11 @@ release the interpreter lock, so Python threads are all that is needed.
 
 import threading
 
+import numpy as np
+
+#: Rows below which one thread goes over them alone.
+SMALL_ROWS = 1 << 15
+
 
 class _Helper(threading.Thread):
     def __init__(self, number):
@@ -66,6 +71,14 @@ class Team:
             if helper.error is not None:
                 error, helper.error = helper.error, None
                 raise error
+
+    def run_kernel(self, n_rows, kernel, *args):
+        """Run ``kernel(counter, *args)``, which shares out its tasks by a counter; alone if the rows are few."""
+        counter = np.zeros(1, np.int64)
+        if n_rows < SMALL_ROWS:
+            kernel(counter, *args)
+        else:
+            self.run(lambda _: kernel(counter, *args))
 
     def _wait(self):
         """Wait for the helpers even if Ctrl-C arrives meanwhile: they write into the caller's arrays."""
