@@ -17,11 +17,11 @@ class Grower(Protocol):
     def grow(self, rows: Any, features: Any, gh: Any, params: np.ndarray) -> Any:
         """Grow one tree from packed gradients; returns its nodes."""
 
-    def leaf_values(self, nodes: Any, n_rows: int, g: Any, h: Any, weight: Any, fine_scales: Any, params: Any, learning_rate: float) -> Any:
-        """Values and hessian sums of all nodes."""
+    def leaf_values(self, nodes: Any, rows: Any, g: Any, h: Any, weight: Any, fine_scales: Any, params: Any, learning_rate: float) -> Any:
+        """Values, hessian sums and row counts of all nodes."""
 
-    def add_leaf_values(self, nodes: Any, n_rows: int, values: Any, raw: Any) -> None:
-        """Add leaf values to the raw scores of the rows the tree was grown on."""
+    def add_leaf_values(self, values: Any, raw: Any) -> None:
+        """Add the last tree's leaf values to the raw scores of all rows."""
 
 
 class Backend(Protocol):

@@ -122,15 +122,11 @@ class Booster:
         growth = self._growth_record(scales, len(features), column_key)
         nodes = self.grower.grow(rows, features, self.gh, growth)
         fine = tuple(fine_scale(float(s), n_rows) for s in sums)
-        values, cover = self.grower.leaf_values(
-            nodes, len(rows), self.g[k], self.h[k], self.weight, fine, growth, float(params.learning_rate)
+        values, cover, counts = self.grower.leaf_values(
+            nodes, rows, self.g[k], self.h[k], self.weight, fine, growth, float(params.learning_rate)
         )
-        tree = Tree.from_nodes(nodes, values, cover, self.mapper.table)
-        if len(rows) == n_rows:
-            self.grower.add_leaf_values(nodes, n_rows, values, self.raw[k])
-        else:
-            backend.add_tree_binned(self.binned.columns, tree, self.raw[k])
-        return tree
+        self.grower.add_leaf_values(values, self.raw[k])
+        return Tree.from_nodes(nodes, values, cover, counts, self.mapper.table)
 
     def _growth_record(self, scales: list[float], n_features: int, column_key: Any) -> np.ndarray:
         params, limits = self.params, self.limits

@@ -74,7 +74,7 @@ NODE = np.dtype(
     [
         ("split", SPLIT),  # the best split, made or not
         ("sums", PACKED),  # packed sums of the node's rows
-        ("begin", np.int64),  # its rows are rows[begin:end]
+        ("begin", np.int64),  # its rows are rows[begin:end], if they were moved there
         ("end", np.int64),
         ("depth", np.int32),
         ("left", np.int32),  # -1: a leaf
@@ -111,13 +111,14 @@ PROGRESS = np.dtype(
         ("level", np.int32),  # levels finished (symmetric growth)
         ("n_free", np.int32),  # free slots in the histogram pool
         ("n_chosen", np.int32),  # nodes being split in this step
+        ("n_moving", np.int32),  # those of them whose rows are partitioned
         ("n_pieces", np.int32),
         ("n_pairs", np.int32),  # pairs of children whose histograms are due
         ("first_pair", np.int32),  # those of them in hand
         ("end_pair", np.int32),
         ("n_chunks", np.int32),
         ("n_rows_due", np.int64),  # rows to go over for the pairs in hand
-        ("n_rows_moving", np.int64),  # rows of the chosen nodes
+        ("n_rows_moving", np.int64),  # their rows
     ],
     align=True,
 )
@@ -128,6 +129,17 @@ PAIR = np.dtype(
         ("small", np.int32),
         ("large", np.int32),  # -1: none (the root)
         ("inherits", np.int32),  # 1: the larger one's slot holds the parent's histogram
+    ],
+    align=True,
+)
+
+#: A split in a tree written as a list of splits: asks the rows of one label; those that go right get the next unused label.
+LABEL_SPLIT = np.dtype(
+    [
+        ("feature", np.int32),
+        ("asked", np.int32),
+        ("shift", np.uint8),  # a bin goes right when uint8(bin - shift) > limit
+        ("limit", np.uint8),
     ],
     align=True,
 )

@@ -31,7 +31,7 @@ class Tree:
     count: np.ndarray  # (n_nodes,) int64: training rows
 
     @classmethod
-    def from_nodes(cls, nodes: np.ndarray, values: np.ndarray, cover: np.ndarray, cuts: np.ndarray) -> Tree:
+    def from_nodes(cls, nodes: np.ndarray, values: np.ndarray, cover: np.ndarray, counts: np.ndarray, cuts: np.ndarray) -> Tree:
         """Turn the grower's records into a tree; ``cuts`` is the training data's table of cuts."""
         split = nodes["split"]
         left = nodes["left"].copy()
@@ -50,7 +50,7 @@ class Tree:
             value=values,
             gain=np.where(inner, split["gain"], 0.0),
             cover=cover,
-            count=nodes["end"] - nodes["begin"],
+            count=counts,
         )
 
     @property

@@ -28,7 +28,7 @@ def test_few_distinct_values_get_a_bin_each():
     mapper, binned = fit(x)
     np.testing.assert_array_equal(mapper.cuts[0], [2.0, 5.0])
     np.testing.assert_array_equal(binned.columns[0], [2, 1, 3, 1, 0])
-    np.testing.assert_array_equal(binned.bins, [2, 1, 3, 1, 0])
+    np.testing.assert_array_equal(binned.bins[:5], [2, 1, 3, 1, 0])
 
 
 @pytest.mark.parametrize("value", [5.0, np.nan, np.inf, -np.inf])

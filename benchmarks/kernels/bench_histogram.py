@@ -14,6 +14,7 @@ from gpuboost.dtypes import BIN, CHUNK, HIST_STRIDE, N_CODES, PACKED, PROGRESS, 
 from gpuboost.kernels.cpu import split
 from gpuboost.kernels.cpu._jit import exposed
 from gpuboost.kernels.cpu.backend import RANGE_FEATURES
+from gpuboost.kernels.cpu.histogram import PADDING
 
 build_chunks = exposed(split.build_chunks)
 
@@ -33,6 +34,7 @@ class Stage:
         n = len(features)
         self.bins, self.features, self.rows, self.gh = bins, features, rows, gh
         self.columns = np.ascontiguousarray(bins.T)
+        self.flat = np.append(bins.reshape(-1), np.zeros(PADDING, BIN))
         self.ranges = np.linspace(0, n, -(-n // RANGE_FEATURES) + 1).astype(np.int64)
         self.progress = np.zeros(1, PROGRESS)
         self.progress["n_chunks"] = 1
@@ -43,7 +45,7 @@ class Stage:
         n_features = self.bins.shape[1]
         build_chunks(
             np.zeros(1, np.int64),
-            self.bins.reshape(-1),
+            self.flat,
             n_features,
             self.columns,
             self.features,

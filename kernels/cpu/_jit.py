@@ -78,6 +78,22 @@ def prefetch(typingctx, array, index):
     return types.void(array, types.uint64), codegen
 
 
+@intrinsic
+def load_word(typingctx, array, index):
+    """The eight bytes from array[index] on as one number, the first of them lowest; they need not be aligned, but must exist."""
+
+    def codegen(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        word = ir.IntType(64)
+        loaded = builder.load(builder.bitcast(builder.gep(data, [args[1]]), word.as_pointer()), align=1)
+        if sys.byteorder == "big":
+            swap = cgutils.get_or_insert_function(builder.module, ir.FunctionType(word, [word]), "llvm.bswap.i64")
+            loaded = builder.call(swap, [loaded])
+        return loaded
+
+    return types.uint64(array, types.uint64), codegen
+
+
 def _element(context, builder, signature, args):
     data = context.make_array(signature.args[0])(context, builder, args[0]).data
     return builder.gep(data, [args[1]])

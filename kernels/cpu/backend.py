@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from gpuboost.dtypes import CHUNK, FINE, HIST_STRIDE, NODE, PACKED, PAIR, PIECE, PROGRESS, ROW, SPLIT, SYMMETRIC
-from gpuboost.kernels.cpu import binning, gradients, growth, leaves, predict, sampling
+from gpuboost.dtypes import CHUNK, FINE, HIST_STRIDE, LABEL_SPLIT, NODE, PACKED, PAIR, PIECE, PROGRESS, ROW, SPLIT, SYMMETRIC
+from gpuboost.kernels.cpu import binning, gradients, growth, histogram, leaves, predict, sampling
 from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
 from gpuboost.kernels.cpu.threads import Team
 
@@ -53,7 +53,7 @@ class CpuBackend:
         """Bins of ``x`` by columns, and by rows if asked: ``(columns, bins)``."""
         n_rows, n_features = x.shape
         columns = np.empty((n_features, n_rows), np.uint8)
-        bins = np.empty(n_rows * n_features if by_rows else 0, np.uint8)
+        bins = np.zeros(n_rows * n_features + histogram.PADDING if by_rows else 0, np.uint8)
         self.team.run_kernel(n_rows * n_features, binning.bin_matrix, x, cuts, n_cuts, columns, bins)
         return columns, bins
 
@@ -168,27 +168,29 @@ class CpuGrower:
         self.count_pool = np.empty((n_buffers, slot_cells), np.int32) if limits.count_rows else None
         self.free_slots = np.empty(self.n_slots, np.int32)
         self.found = np.empty((2 * max_split, len(self.scan_ranges) - 1), SPLIT)
+        self.labels = np.empty(n_rows, np.uint8 if limits.max_leaves <= predict.MAX_LABELS else np.int32)
 
     def grow(self, rows, features, gh, params):
-        """Grow one tree from packed gradients; returns its nodes. ``self.rows`` then holds the rows, leaf by leaf."""
+        """Grow one tree from packed gradients; returns its nodes."""
         n = rows.shape[0]
         self.rows[:n] = rows
         self.progress[:] = 0
         control = np.zeros(CONTROL_SIZE, np.int64)
         control[N_THREADS] = self.threads
-        data = (
+        stages = growth.Stages(
             self.bins, self.n_bins.shape[0], self.columns, features, features.shape[0] == self.n_bins.shape[0], self.build_ranges,
-            self.scan_ranges, self.n_bins, self.rows[:n], self.scratch[:n], gh, params, self.progress, self.nodes,
+            self.scan_ranges, self.n_bins, self.rows[:n], self.scratch[:n], gh, params, self.progress, self.nodes, self.pieces, self.pairs,
+            self.chunks, self.masks, self.pool, self.count_pool, self.found,
         )  # fmt: skip
-        buffers = (self.pieces, self.pairs, self.chunks, self.masks, self.pool, self.count_pool)
+        list_leaves = self.labels.dtype != np.uint8
 
         def job(thread):
             if thread > 0:
-                growth.assist(control, self.symmetric, *data, *buffers, self.found)
+                growth.assist(control, self.symmetric, stages)
                 return
             try:
                 while not growth.grow(
-                    control, BUDGET, self.symmetric, self.n_slots, self.n_spare, *data, self.chosen, *buffers, self.free_slots, self.found
+                    control, BUDGET, self.symmetric, list_leaves, self.n_slots, self.n_spare, self.chosen, self.free_slots, stages
                 ):
                     pass
             finally:
@@ -200,17 +202,31 @@ class CpuGrower:
             job(0)
         return self.nodes[: self.progress["n_nodes"][0]]
 
-    def leaf_values(self, nodes, n_rows, g, h, weight, fine_scales, params, learning_rate):
-        """Values of all nodes from fine sums of the true gradients, and their hessian sums."""
-        sums = np.empty((nodes.shape[0], 2), FINE)
-        self.team.run_kernel(n_rows, leaves.sum_leaves, nodes, self.rows[:n_rows], g, h, weight, *fine_scales, sums)
-        values, cover = np.empty(nodes.shape[0]), np.empty(nodes.shape[0])
+    def leaf_values(self, nodes, rows, g, h, weight, fine_scales, params, learning_rate):
+        """Values of all nodes from fine sums of the true gradients, their hessian sums, and how many rows they have."""
+        n, n_splits = nodes.shape[0], nodes.shape[0] // 2
+        splits, self.leaf_of_label = np.empty(n_splits, LABEL_SPLIT), np.empty(n_splits + 1, np.int32)
+        leaves.number_leaves(nodes, splits, self.leaf_of_label)
+        sums = np.zeros((n, leaves.N_SUMS), FINE)
+        n_rows = self.labels.shape[0]
+        if self.labels.dtype == np.uint8:
+            self.team.run_kernel(
+                n_rows, leaves.sum_by_labels, self.columns, splits, self.leaf_of_label, rows, g, h, weight, *fine_scales, self.labels, sums
+            )
+        else:
+            self.labels[:] = -1
+            self.team.run_kernel(
+                n_rows, leaves.sum_by_lists, nodes, self.leaf_of_label, self.rows[: len(rows)], g, h, weight, *fine_scales, self.labels, sums
+            )
+            if len(rows) < n_rows:
+                self.team.run_kernel(n_rows, leaves.walk_the_rest, self.columns, nodes, self.leaf_of_label, self.labels)
+        values, cover = np.empty(n), np.empty(n)
         leaves.leaf_values(nodes, sums, 1.0 / fine_scales[0], 1.0 / fine_scales[1], params, learning_rate, values, cover)
-        return values, cover
+        return values, cover, sums[:, 2].copy()
 
-    def add_leaf_values(self, nodes, n_rows, values, raw):
-        """Add leaf values to the raw scores of the rows the tree was grown on."""
-        self.team.run_kernel(n_rows, leaves.add_leaf_values, nodes, self.rows[:n_rows], values, raw)
+    def add_leaf_values(self, values, raw):
+        """Add leaf values to the raw scores of all rows."""
+        self.team.run_kernel(raw.shape[0], leaves.add_leaf_values, self.labels, self.leaf_of_label, values, raw)
 
 
 def _even_ranges(n, n_ranges):

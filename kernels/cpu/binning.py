@@ -123,7 +123,7 @@ def bin_matrix(
     cuts,  # (n_features, 256) float32 for float32 input, else float64, IN
     n_cuts,  # (n_features,) int32, IN
     columns,  # (n_features, n_rows) uint8, OUT
-    bins,  # (n_rows * n_features,) uint8, OUT: the same by rows; empty if not wanted
+    bins,  # (n_rows * n_features + padding,) uint8, OUT: the same by rows; empty if not wanted
 ):
     """Bins of all values, by columns (for the partition and prediction) and by rows (for histograms)."""
     n_rows, n_features = x.shape

@@ -6,6 +6,8 @@ The heavy stages (build, scan, partition, move) are cut into tasks that threads 
 The result does not depend on who runs what: sums are integers, and every choice breaks ties by the lowest (node, feature, bin).
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from gpuboost.dtypes import DEPTHWISE, HIST_STRIDE, LEAFWISE, SYMMETRIC
@@ -36,6 +38,32 @@ MIN_CHUNK_ROWS = 4096
 SMALL_STAGE = 1 << 14
 #: What scanning one feature of a pair of siblings costs, in units of one histogram update.
 SCAN_COST = 1000
+
+
+class Stages(NamedTuple):
+    """What the heavy stages work on. The arrays are described at the stages that take them."""
+
+    bins: Any
+    row_stride: int
+    columns: Any
+    features: Any
+    consecutive: bool
+    build_ranges: Any
+    scan_ranges: Any
+    n_bins: Any
+    rows: Any
+    scratch: Any
+    gh: Any
+    growth: Any
+    progress: Any
+    nodes: Any
+    pieces: Any
+    pairs: Any
+    chunks: Any
+    masks: Any
+    pool: Any
+    count_pool: Any
+    found: Any
 
 
 @helper
@@ -174,8 +202,19 @@ def may_split(growth, node):
 
 
 @helper
-def choose(growth, progress, nodes, chosen, pieces, n_threads):
-    """Choose the nodes to split in this step and cut their rows into pieces; returns how many there are."""
+def ends_here(growth, state, node):
+    """Whether the children of a chosen node stay leaves, whatever their rows."""
+    p = growth[0]
+    depth = state.level if p.order == SYMMETRIC else node.depth + 1
+    return depth >= p.max_depth or state.n_leaves + state.n_chosen >= p.max_leaves
+
+
+@helper
+def choose(growth, progress, nodes, chosen, pieces, n_threads, list_leaves):
+    """Choose the nodes to split in this step and cut their rows into pieces; returns how many there are.
+
+    Rows of nodes whose children stay leaves are not moved unless the caller wants them by leaves.
+    """
     state = progress[0]
     p = growth[0]
     room = p.max_leaves - state.n_leaves
@@ -198,13 +237,16 @@ def choose(growth, progress, nodes, chosen, pieces, n_threads):
     state.level += 1
     state.n_chosen = n
     state.n_pieces = 0
+    state.n_moving = 0
     state.n_rows_moving = 0
     for c in range(n):
-        state.n_rows_moving += nodes[chosen[c]].end - nodes[chosen[c]].begin
+        if list_leaves or not ends_here(growth, state, nodes[chosen[c]]):
+            state.n_moving += 1
+            state.n_rows_moving += nodes[chosen[c]].end - nodes[chosen[c]].begin
     piece_rows = np.int64(1) << 40 if n_threads == 1 else max(np.int64(MIN_PIECE_ROWS), state.n_rows_moving // (4 * n_threads) + 1)
     for c in range(n):
         node = nodes[chosen[c]]
-        start = node.begin
+        start = node.begin if list_leaves or not ends_here(growth, state, node) else node.end
         while start < node.end:
             piece = pieces[state.n_pieces]
             state.n_pieces += 1
@@ -240,8 +282,6 @@ def settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots):
     """Make the children of the chosen nodes, tell the pieces where their rows go, and list the histograms that are due."""
     state = progress[0]
     p = growth[0]
-    state.n_leaves += state.n_chosen
-    more = state.n_leaves < p.max_leaves and (p.order != SYMMETRIC or state.level < p.max_depth)
     state.n_pairs = 0
     state.first_pair = 0
     at = 0
@@ -274,7 +314,7 @@ def settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots):
             child.open = 1
             child.split.gain = 0.0
             child.split.feature = -1
-        if not more or (p.order != SYMMETRIC and left.depth >= p.max_depth):
+        if ends_here(growth, state, parent):
             left.open = 0
             right.open = 0
             close(parent, progress, free_slots)
@@ -294,6 +334,7 @@ def settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots):
         draw_columns(growth, level, pair.small, 2 * state.n_pairs, masks)
         draw_columns(growth, level, pair.large, 2 * state.n_pairs + 1, masks)
         state.n_pairs += 1
+    state.n_leaves += state.n_chosen
 
 
 @helper
@@ -371,26 +412,28 @@ def return_spares(progress, nodes, pairs, n_slots):
 
 
 @helper
-def run_stage(
-    stage, shared, control, symmetric, bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows, scratch,
-    gh, growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
-):  # fmt: skip
+def run_stage(stage, shared, control, symmetric, a):
     """One thread's share of a stage, which is open to helpers meanwhile if the owner of the tree says ``shared``."""
     counter = control[COUNTER : COUNTER + 1]
     if shared:
         open_stage(control, stage)
     if stage == BUILD:
         build_chunks(
-            counter, bins, row_stride, columns, features, consecutive, build_ranges, n_bins, rows, gh, progress, chunks, pool, count_pool
-        )
+            counter, a.bins, a.row_stride, a.columns, a.features, a.consecutive, a.build_ranges, a.n_bins, a.rows, a.gh, a.progress,
+            a.chunks, a.pool, a.count_pool,
+        )  # fmt: skip
     elif stage == PARTITION:
-        partition_pieces(counter, columns, progress, nodes, pieces, rows, scratch)
+        partition_pieces(counter, a.columns, a.progress, a.nodes, a.pieces, a.rows, a.scratch)
     elif stage == MOVE:
-        move_pieces(counter, progress, nodes, pieces, rows, scratch)
+        move_pieces(counter, a.progress, a.nodes, a.pieces, a.rows, a.scratch)
     elif symmetric is None:
-        scan_pairs(counter, features, scan_ranges, n_bins, growth, progress, nodes, pairs, masks, pool, count_pool, found)
+        scan_pairs(
+            counter, a.features, a.scan_ranges, a.n_bins, a.growth, a.progress, a.nodes, a.pairs, a.masks, a.pool, a.count_pool, a.found
+        )
     else:
-        scan_level(counter, features, scan_ranges, n_bins, growth, progress, nodes, pairs, masks, pool, count_pool, found)
+        scan_level(
+            counter, a.features, a.scan_ranges, a.n_bins, a.growth, a.progress, a.nodes, a.pairs, a.masks, a.pool, a.count_pool, a.found
+        )
     if shared:
         close_stage(control)
 
@@ -407,67 +450,51 @@ def grow(
     control,  # (CONTROL_SIZE,) int64, INOUT
     budget,  # work after which to return for a moment, so that Python can see a Ctrl-C
     symmetric,  # None, or anything for symmetric growth: a type, so that only the code in use is compiled
+    list_leaves,  # whether ``rows`` is to be in the order of the leaves at the end
     n_slots,  # the pool: slots of open nodes, then spare buffers, then parts of histograms
     n_spare,
-    bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows, scratch, gh, growth, progress, nodes, chosen,
-    pieces, pairs, chunks, masks, pool, count_pool, free_slots, found,
-):  # fmt: skip
-    """Grow one tree; returns False if it has to be called again to go on. The arrays are described at the stages that take them."""
-    state = progress[0]
-    n_features = features.shape[0]
+    chosen,  # (max_open,) int32, SCRATCH
+    free_slots,  # (n_slots,) int32, SCRATCH
+    a,  # Stages, INOUT
+):
+    """Grow one tree; returns False if it has to be called again to go on."""
+    state = a.progress[0]
+    n_features = a.features.shape[0]
     n_threads = control[N_THREADS]
     if state.n_nodes == 0:
-        begin_tree(rows, growth, progress, nodes, pairs, masks, free_slots)
+        begin_tree(a.rows, a.growth, a.progress, a.nodes, a.pairs, a.masks, free_slots)
     done = np.int64(0)
     while done < budget:
         while state.first_pair < state.n_pairs:
-            plan_wave(progress, nodes, pairs, chunks, n_slots, n_spare, build_ranges.shape[0] - 1, n_threads)
+            plan_wave(a.progress, a.nodes, a.pairs, a.chunks, n_slots, n_spare, a.build_ranges.shape[0] - 1, n_threads)
             work = state.n_rows_due * n_features
-            run_stage(
-                np.int64(BUILD), is_shared(control, work), control, symmetric, bins, row_stride, columns, features, consecutive,
-                build_ranges, scan_ranges, n_bins, rows, scratch, gh,
-                growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
-            )  # fmt: skip
+            run_stage(np.int64(BUILD), is_shared(control, work), control, symmetric, a)
             done += work
             if state.n_nodes == 1:
-                nodes[0].sums = sum_root(nodes[0], n_bins[features[0]], pool)
+                a.nodes[0].sums = sum_root(a.nodes[0], a.n_bins[a.features[0]], a.pool)
             work = np.int64(state.end_pair - state.first_pair) * n_features * SCAN_COST
-            run_stage(
-                np.int64(SCAN), is_shared(control, work), control, symmetric, bins, row_stride, columns, features, consecutive,
-                build_ranges, scan_ranges, n_bins, rows, scratch, gh,
-                growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
-            )  # fmt: skip
+            run_stage(np.int64(SCAN), is_shared(control, work), control, symmetric, a)
             done += work
             if symmetric is None:
-                return_spares(progress, nodes, pairs, n_slots)
-                adopt_pairs(progress, nodes, pairs, free_slots, found)
+                return_spares(a.progress, a.nodes, a.pairs, n_slots)
+                adopt_pairs(a.progress, a.nodes, a.pairs, free_slots, a.found)
             else:
-                adopt_level(growth, progress, nodes, pool, count_pool, n_bins, free_slots, found)
+                adopt_level(a.growth, a.progress, a.nodes, a.pool, a.count_pool, a.n_bins, free_slots, a.found)
             state.first_pair = state.end_pair
-        if choose(growth, progress, nodes, chosen, pieces, n_threads) == 0:
+        if choose(a.growth, a.progress, a.nodes, chosen, a.pieces, n_threads, list_leaves) == 0:
             return True
         work = state.n_rows_moving
-        run_stage(
-            np.int64(PARTITION), is_shared(control, work), control, symmetric, bins, row_stride, columns, features, consecutive,
-            build_ranges, scan_ranges, n_bins, rows, scratch, gh,
-            growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
-        )  # fmt: skip
-        settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots)
-        if state.n_pieces > state.n_chosen:  # a node of one piece is done already
-            run_stage(
-                np.int64(MOVE), is_shared(control, work), control, symmetric, bins, row_stride, columns, features, consecutive,
-                build_ranges, scan_ranges, n_bins, rows, scratch, gh,
-                growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
-            )  # fmt: skip
+        if state.n_pieces > 0:
+            run_stage(np.int64(PARTITION), is_shared(control, work), control, symmetric, a)
+        settle(a.growth, a.progress, a.nodes, chosen, a.pieces, a.pairs, a.masks, free_slots)
+        if state.n_pieces > state.n_moving:  # a node of one piece is done already
+            run_stage(np.int64(MOVE), is_shared(control, work), control, symmetric, a)
         done += work
     return False
 
 
 @kernel
-def assist(
-    control, symmetric, bins, row_stride, columns, features, consecutive, build_ranges, scan_ranges, n_bins, rows, scratch, gh, growth,
-    progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
-):  # fmt: skip
+def assist(control, symmetric, a):
     """Help another thread's ``grow`` with its stages until the tree is done."""
     seen = np.int64(0)
     while True:
@@ -475,8 +502,5 @@ def assist(
         if stage == FINISHED:
             return
         seen = stage
-        run_stage(
-            stage % N_STAGES, False, control, symmetric, bins, row_stride, columns, features, consecutive, build_ranges,
-            scan_ranges, n_bins, rows, scratch, gh, growth, progress, nodes, pieces, pairs, chunks, masks, pool, count_pool, found,
-        )  # fmt: skip
+        run_stage(stage % N_STAGES, False, control, symmetric, a)
         leave_stage(control)

@@ -7,19 +7,20 @@ the row PREFETCH_ROWS ahead are asked for while this one is added. A stretch of 
 import numpy as np
 
 from gpuboost.dtypes import HIST_STRIDE
-from gpuboost.kernels.cpu._jit import helper, prefetch
+from gpuboost.kernels.cpu._jit import helper, load_word, prefetch
 
-PREFETCH_ROWS = np.uint64(8)  # 2026-11, AMD EPYC (Zen 3): 8 to 32 are within 2 %
-ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+PREFETCH_ROWS = np.uint64(16)  # 2026-11, AMD EPYC (Zen 3): 12 to 32 are within 2 %
+#: Bytes that a matrix by rows has behind its last row, so that a row's last bins can be loaded as a word.
+PADDING = 8
+ONE = np.uint64(1)
 BLOCK = 4096  # rows that are gone over for four columns at a time
 STRIDE = np.uint64(HIST_STRIDE)
-STRIDE2 = np.uint64(2 * HIST_STRIDE)
-STRIDE3 = np.uint64(3 * HIST_STRIDE)
+BYTE, WORD_BYTES = np.uint64(255), np.uint64(8)
 
 
 @helper
 def add_all_features(
-    bins,  # (n_rows * row_stride,) uint8, IN
+    bins,  # (n_rows * row_stride + PADDING,) uint8, IN
     row_stride,
     first,  # the range of features starts here
     n_features,
@@ -27,7 +28,7 @@ def add_all_features(
     gh,  # (n_rows,) int64 packed, IN
     cells,  # (>= n_features * HIST_STRIDE,) int64 packed, INOUT
 ):
-    """Add rows to the histograms of consecutive features."""
+    """Add rows to the histograms of consecutive features, eight bins at a load."""
     n = np.uint64(rows.shape[0])
     if n == 0:
         return
@@ -35,7 +36,7 @@ def add_all_features(
     row_stride = np.uint64(row_stride)
     first = np.uint64(first)
     width = np.uint64(n_features)
-    by_four = width // FOUR * FOUR
+    n_words, n_rest = width // WORD_BYTES, width % WORD_BYTES
     for i in range(n):
         row = np.uint64(rows[i])
         value = gh[row]
@@ -45,23 +46,28 @@ def add_all_features(
         prefetch(bins, ahead_base)
         prefetch(bins, ahead_base + width - ONE)
         prefetch(gh, ahead)
-        f = np.uint64(0)
-        while f < by_four:
-            o = f * STRIDE
-            k = base + f
-            cells[o + np.uint64(bins[k])] += value
-            cells[o + STRIDE + np.uint64(bins[k + ONE])] += value
-            cells[o + STRIDE2 + np.uint64(bins[k + TWO])] += value
-            cells[o + STRIDE3 + np.uint64(bins[k + THREE])] += value
-            f += FOUR
-        while f < width:
-            cells[f * STRIDE + np.uint64(bins[base + f])] += value
-            f += ONE
+        at = np.uint64(0)
+        for w in range(n_words):  # this form of loop keeps one pointer into the cells; others recompute it for each bin
+            word = load_word(bins, base + np.uint64(w) * WORD_BYTES)
+            cells[at + (word & BYTE)] += value
+            cells[at + STRIDE + (word >> np.uint64(8) & BYTE)] += value
+            cells[at + np.uint64(2) * STRIDE + (word >> np.uint64(16) & BYTE)] += value
+            cells[at + np.uint64(3) * STRIDE + (word >> np.uint64(24) & BYTE)] += value
+            cells[at + np.uint64(4) * STRIDE + (word >> np.uint64(32) & BYTE)] += value
+            cells[at + np.uint64(5) * STRIDE + (word >> np.uint64(40) & BYTE)] += value
+            cells[at + np.uint64(6) * STRIDE + (word >> np.uint64(48) & BYTE)] += value
+            cells[at + np.uint64(7) * STRIDE + (word >> np.uint64(56))] += value
+            at += WORD_BYTES * STRIDE
+        word = load_word(bins, base + n_words * WORD_BYTES)
+        for _ in range(n_rest):
+            cells[at + (word & BYTE)] += value
+            word >>= WORD_BYTES
+            at += STRIDE
 
 
 @helper
 def add_listed_features(
-    bins,  # (n_rows * row_stride,) uint8, IN
+    bins,  # (n_rows * row_stride + PADDING,) uint8, IN
     row_stride,
     features,  # (n,) int32, IN: the features in use
     rows,  # (n,) int32, IN
@@ -125,7 +131,7 @@ def add_consecutive_rows(
 
 @helper
 def count_rows(
-    bins,  # (n_rows * row_stride,) uint8, IN
+    bins,  # (n_rows * row_stride + PADDING,) uint8, IN
     row_stride,
     features,  # (n,) int32, IN
     rows,  # (n,) int32, IN

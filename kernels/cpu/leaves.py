@@ -1,51 +1,164 @@
-"""Leaf values from fine sums of the true gradients, and their addition to the raw scores."""
+"""The leaf of every row, leaf values from fine sums of the true gradients, and their addition to the raw scores.
+
+Leaves have labels (see kernels/cpu/predict.py). The splits of a tree of up to 256 leaves go over all rows in their order, a block at a
+time, and the block's gradients are added to their labels' sums. The rows of a larger tree are listed by leaf after growth; rows that the
+tree was not grown on walk it.
+"""
 
 import numpy as np
 
 from gpuboost.formulas import leaf_weight
-from gpuboost.kernels.cpu._jit import kernel, prefetch, take_number
+from gpuboost.kernels.cpu._jit import atomic_add, helper, kernel, prefetch, take_number
+from gpuboost.kernels.cpu.partition import split_code
+from gpuboost.kernels.cpu.predict import label_block
 
+BLOCK = 2048
 PREFETCH_ROWS = np.uint64(16)
+#: Columns of the sums: gradient and hessian in 62-bit fixed point, and rows.
+N_SUMS = 3
 
 
 @kernel
-def sum_leaves(
-    counter,  # (1,) int64, INOUT
+def number_leaves(
     nodes,  # (n_nodes,) NODE, IN
-    rows,  # (n,) int32, IN
+    splits,  # (n_splits,) LABEL_SPLIT, OUT: the tree as a list of splits
+    leaf_of_label,  # (n_splits + 1,) int32, OUT
+):
+    """Give the leaves their labels: a left child inherits its parent's, the right child of split s gets s + 1."""
+    label_of_node = np.empty(nodes.shape[0], np.int32)
+    label_of_node[0] = 0
+    s = 0
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        own = label_of_node[i]
+        if node.left < 0:
+            leaf_of_label[own] = i
+            continue
+        shift, limit = split_code(node.split)
+        splits[s].feature = node.split.feature
+        splits[s].asked = own
+        splits[s].shift = shift
+        splits[s].limit = limit
+        s += 1
+        label_of_node[node.left] = own
+        label_of_node[node.right] = s
+
+
+@helper
+def first_from(rows, row):
+    """Where the ascending rows reach ``row``."""
+    low, high = 0, rows.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if rows[middle] < row:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@helper
+def add_row(row, label, g, h, weight, g_scale, h_scale, sums):
+    """Add one row to its label's sums."""
+    w = weight[row] if weight.shape[0] > 0 else 1.0
+    sums[label, 0] += np.int64(np.floor(g[row] * w * g_scale + 0.5))
+    sums[label, 1] += np.int64(np.floor(h[row] * w * h_scale + 0.5))
+    sums[label, 2] += 1
+
+
+@kernel
+def sum_by_labels(
+    counter,  # (1,) int64, INOUT
+    columns,  # (n_features, n_rows) uint8, IN
+    splits,  # (n_splits,) LABEL_SPLIT, IN
+    leaf_of_label,  # (n_splits + 1,) int32, IN
+    rows,  # (n,) int32, IN: the rows the tree was grown on, ascending
     g,  # (n_rows,) float64, IN
     h,  # (n_rows,) float64, IN
     weight,  # (n_rows,) float64 or (0,), IN
     g_scale,
     h_scale,
-    sums,  # (n_nodes, 2) int64, OUT: fixed-point sums of the leaves' rows; 0 elsewhere
+    labels,  # (n_rows,) uint8, OUT: of all rows
+    sums,  # (n_nodes, N_SUMS) int64, INOUT: those of the leaves are added to
 ):
-    """Add up the gradients of each leaf's rows in 62-bit fixed point."""
-    weighted = weight.shape[0] > 0
-    node_id = take_number(counter)
-    while node_id < nodes.shape[0]:
-        total_g, total_h = np.int64(0), np.int64(0)
-        node = nodes[node_id]
-        if node.left < 0:
-            own = rows[node.begin : node.end]
-            last = np.uint64(own.shape[0] - 1)
-            for i in range(np.uint64(own.shape[0])):
-                row = np.uint64(own[i])
-                ahead = np.uint64(own[min(np.uint64(i) + PREFETCH_ROWS, last)])
-                prefetch(g, ahead)
-                prefetch(h, ahead)
-                w = weight[row] if weighted else 1.0
-                total_g += np.int64(np.floor(g[row] * w * g_scale + 0.5))
-                total_h += np.int64(np.floor(h[row] * w * h_scale + 0.5))
-        sums[node_id, 0] = total_g
-        sums[node_id, 1] = total_h
-        node_id = take_number(counter)
+    """Label all rows, and add up the gradients of those the tree was grown on."""
+    n_rows = labels.shape[0]
+    own_sums = np.zeros((leaf_of_label.shape[0], N_SUMS), np.int64)
+    block = take_number(counter)
+    while block * BLOCK < n_rows:
+        begin, end = block * BLOCK, min((block + 1) * BLOCK, n_rows)
+        label_block(columns[:, begin:end], splits["feature"], splits["shift"], splits["limit"], splits["asked"], labels[begin:end])
+        if rows.shape[0] == n_rows:
+            for row in range(np.uint64(begin), np.uint64(end)):
+                add_row(row, np.uint64(labels[row]), g, h, weight, g_scale, h_scale, own_sums)
+        else:
+            for i in range(first_from(rows, begin), first_from(rows, end)):
+                row = np.uint64(rows[i])
+                add_row(row, np.uint64(labels[row]), g, h, weight, g_scale, h_scale, own_sums)
+        block = take_number(counter)
+    for label in range(leaf_of_label.shape[0]):
+        for s in range(N_SUMS):
+            atomic_add(sums, np.int64(leaf_of_label[label]) * N_SUMS + s, own_sums[label, s])
+
+
+@kernel
+def sum_by_lists(
+    counter,  # (1,) int64, INOUT
+    nodes,  # (n_nodes,) NODE, IN
+    leaf_of_label,  # (n_leaves,) int32, IN
+    listed,  # (n,) int32, IN: the rows the tree was grown on, leaf by leaf
+    g, h, weight, g_scale, h_scale,
+    labels,  # (n_rows,) int32, OUT: of those rows
+    sums,  # (n_nodes, N_SUMS) int64, INOUT: those of the leaves are added to
+):  # fmt: skip
+    """``sum_by_labels`` for large trees."""
+    label = take_number(counter)
+    while label < leaf_of_label.shape[0]:
+        leaf = leaf_of_label[label]
+        own = listed[nodes[leaf].begin : nodes[leaf].end]
+        last = np.uint64(own.shape[0] - 1)
+        for i in range(np.uint64(own.shape[0])):
+            row = np.uint64(own[i])
+            ahead = np.uint64(own[min(np.uint64(i) + PREFETCH_ROWS, last)])
+            prefetch(g, ahead)
+            prefetch(h, ahead)
+            labels[row] = np.int32(label)
+            add_row(row, leaf, g, h, weight, g_scale, h_scale, sums)
+        label = take_number(counter)
+
+
+@kernel
+def walk_the_rest(
+    counter,  # (1,) int64, INOUT
+    columns,  # (n_features, n_rows) uint8, IN
+    nodes,  # (n_nodes,) NODE, IN
+    leaf_of_label,  # (n_leaves,) int32, IN
+    labels,  # (n_rows,) int32, INOUT: negative in rows without a label
+):
+    """Label the rows that a large tree was not grown on."""
+    n_rows = labels.shape[0]
+    label_of_leaf = np.empty(nodes.shape[0], np.int32)
+    for label in range(leaf_of_label.shape[0]):
+        label_of_leaf[leaf_of_label[label]] = label
+    block = take_number(counter)
+    while block * BLOCK < n_rows:
+        for row in range(block * BLOCK, min((block + 1) * BLOCK, n_rows)):
+            if labels[row] < 0:
+                node = nodes[0]
+                i = 0
+                while node.left >= 0:
+                    shift, limit = split_code(node.split)
+                    goes_right = np.uint8(columns[node.split.feature, row] - shift) > limit
+                    i = node.right if goes_right else node.left
+                    node = nodes[i]
+                labels[row] = label_of_leaf[i]
+        block = take_number(counter)
 
 
 @kernel
 def leaf_values(
     nodes,  # (n_nodes,) NODE, IN
-    sums,  # (n_nodes, 2) int64, INOUT: leaves in, all nodes out
+    sums,  # (n_nodes, N_SUMS) int64, INOUT: leaves in, all nodes out
     g_unit,
     h_unit,
     growth,  # (1,) GROWTH, IN
@@ -58,7 +171,7 @@ def leaf_values(
     for back in range(nodes.shape[0]):
         i = nodes.shape[0] - 1 - back  # children have higher ids than their parents
         if nodes[i].left >= 0:
-            for s in range(2):
+            for s in range(N_SUMS):
                 sums[i, s] = sums[nodes[i].left, s] + sums[nodes[i].right, s]
         g = np.float64(sums[i, 0]) * g_unit
         cover[i] = np.float64(sums[i, 1]) * h_unit
@@ -68,20 +181,19 @@ def leaf_values(
 @kernel
 def add_leaf_values(
     counter,  # (1,) int64, INOUT
-    nodes,  # (n_nodes,) NODE, IN
-    rows,  # (n,) int32, IN
+    labels,  # (n_rows,) uint8 or int32, IN
+    leaf_of_label,  # (n_leaves,) int32, IN
     values,  # (n_nodes,) float64, IN
     raw,  # (n_rows,) float64, INOUT
 ):
-    """Raw scores of the rows the tree was grown on."""
-    node_id = take_number(counter)
-    while node_id < nodes.shape[0]:
-        node = nodes[node_id]
-        if node.left < 0:
-            own = rows[node.begin : node.end]
-            value = values[node_id]
-            last = np.uint64(own.shape[0] - 1)
-            for i in range(np.uint64(own.shape[0])):
-                prefetch(raw, np.uint64(own[min(np.uint64(i) + PREFETCH_ROWS, last)]))
-                raw[np.uint64(own[i])] += value
-        node_id = take_number(counter)
+    """Add the leaf values to the raw scores of all rows."""
+    n_rows = labels.shape[0]
+    value_of_label = np.empty(leaf_of_label.shape[0], np.float64)
+    for label in range(leaf_of_label.shape[0]):
+        value_of_label[label] = values[leaf_of_label[label]]
+    block = take_number(counter)
+    while block * BLOCK < n_rows:
+        begin, end = block * BLOCK, min((block + 1) * BLOCK, n_rows)
+        for row in range(np.uint64(begin), np.uint64(end)):
+            raw[row] += value_of_label[np.uint64(labels[row])]
+        block = take_number(counter)

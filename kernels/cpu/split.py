@@ -166,7 +166,7 @@ def scan_node(node, cells, counts, features, begin, end, n_bins, growth, mask, p
 @helper
 def build_chunks(
     counter,  # (1,) int64, INOUT: the next task
-    bins,  # (n_rows * row_stride,) uint8, IN
+    bins,  # (n_rows * row_stride + PADDING,) uint8, IN
     row_stride,
     columns,  # (n_features, n_rows) uint8, IN: the same by columns
     features,  # (n,) int32, IN: features this tree may use
@@ -288,11 +288,16 @@ def scan_level(counter, features, ranges, n_bins, growth, progress, nodes, pairs
 @helper
 def level_gain(nodes, pool, count_pool, j, n_bins, growth, prefix, count_prefix, scores, total):
     """Best cut of one feature for all open nodes: (gain, sum of scores, bin, missing_left)."""
+    missing = False
+    for i in range(nodes.shape[0]):
+        if nodes[i].open != 0:
+            missing = missing or pool[nodes[i].slot, j * HIST_STRIDE] != 0
+            if count_pool is not None:
+                missing = missing or count_pool[nodes[i].slot, j * HIST_STRIDE] != 0
     for b in range(HIST_STRIDE):
         total[0, b] = 0.0
         total[1, b] = 0.0
     size = 0.0
-    missing = False
     left_h, all_h = np.int64(0), np.int64(0)
     for i in range(nodes.shape[0]):
         node = nodes[i]
@@ -303,11 +308,10 @@ def level_gain(nodes, pool, count_pool, j, n_bins, growth, prefix, count_prefix,
         end0, end1 = score_feature(own, counts, n_bins, node.sums, node.end - node.begin, growth, prefix, count_prefix, scores)
         parent = packed_score(node.sums, growth)
         size += parent
-        missing = missing or own[0] != 0
         for b in range(1, end0):
             if scores[0, b] > NO_SPLIT:  # a cut that this node may not take leaves it whole
                 total[0, b] += scores[0, b] - parent
-        if end1 == 1:  # no missing values here: both directions are the same cut
+        if missing and end1 == 1:  # only other nodes have missing values here: both directions are the same cut
             for b in range(1, end0):
                 if scores[0, b] > NO_SPLIT:
                     total[1, b] += scores[0, b] - parent

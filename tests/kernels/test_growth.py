@@ -10,6 +10,7 @@ from gpuboost.backend import get_backend
 from gpuboost.boosting import GrowthLimits
 from gpuboost.config import BoostParams
 from gpuboost.dtypes import GROWTH, HIST_STRIDE, ROW
+from gpuboost.kernels.cpu.histogram import PADDING
 
 ORDERS = {"depthwise": 0, "leafwise": 1, "symmetric": 2}
 
@@ -38,11 +39,18 @@ def grow(columns, gh, n_threads=1, rows=None, features=None, **options):
     rows = np.arange(n, dtype=ROW) if rows is None else rows
     features = np.arange(n_features, dtype=np.int32) if features is None else features
     with get_backend("cpu", n_threads) as backend:
-        grower = backend.make_grower(columns, np.ascontiguousarray(columns.T).reshape(-1), n_bins, limits)
+        bins = np.append(np.ascontiguousarray(columns.T).reshape(-1), np.zeros(PADDING, np.uint8))
+        grower = backend.make_grower(columns, bins, n_bins, limits)
         nodes = grower.grow(rows, features, gh, record).copy()
-        own = grower.rows[: len(rows)].copy()
+        hessian = (gh & 0xFFFFFFFF).astype(float)
+        gradient = (gh >> 32).astype(float)
+        _, cover, counts = grower.leaf_values(nodes, rows, gradient, hessian, np.empty(0), (1.0, 1.0), record, 1.0)
+        leaf_of_row = grower.leaf_of_label[grower.labels]
+    leaves = [rows[leaf_of_row[rows] == i] for i in np.flatnonzero(nodes["left"] < 0)]
+    np.testing.assert_array_equal(counts[nodes["left"] < 0], [len(own) for own in leaves])
+    np.testing.assert_array_equal(cover[nodes["left"] < 0], [hessian[own].sum() for own in leaves])
     p = {name: record[name][0] for name in GROWTH.names}
-    return nodes, own, p, n_bins
+    return nodes, sorted(map(tuple, leaves)), p, n_bins
 
 
 def splits_of(nodes):
@@ -51,15 +59,11 @@ def splits_of(nodes):
     return [(int(i), int(nodes["split"]["feature"][i]), int(nodes["split"]["bin"][i])) for i in order]
 
 
-def leaves_of(nodes, rows):
-    return sorted(tuple(rows[n["begin"] : n["end"]]) for n in nodes if n["left"] < 0)
-
-
 def assert_like_oracle(columns, gh, **options):
-    nodes, rows, p, n_bins = grow(columns, gh, **options)
+    nodes, own, p, n_bins = grow(columns, gh, **options)
     splits, leaves = reference.grow(columns, n_bins, gh, np.arange(columns.shape[1]), p, range(len(columns)))
     assert splits_of(nodes) == [s[:3] for s in splits]
-    assert leaves_of(nodes, rows) == leaves
+    assert own == leaves
     np.testing.assert_allclose([nodes["split"]["gain"][s[0]] for s in splits], [s[3] for s in splits], rtol=1e-9, atol=1e-9)
 
 
@@ -110,18 +114,30 @@ def test_threads_and_a_small_pool_change_nothing(policy, count, monkeypatch):
 
     columns, gh = make_case(3, 60_000, 10, True)
     limits = {"max_depth": 5} if policy != "leafwise" else {"max_leaves": 20}
-    alone, rows, _, _ = grow(columns, gh, grow_policy=policy, min_samples_leaf=count, **limits)
+    alone, leaves, _, _ = grow(columns, gh, grow_policy=policy, min_samples_leaf=count, **limits)
     monkeypatch.setattr(backend, "SMALL_WORK", 1)
     for n_threads in (2, 4):
         nodes, own, _, _ = grow(columns, gh, n_threads, grow_policy=policy, min_samples_leaf=count, **limits)
         assert splits_of(nodes) == splits_of(alone)
-        np.testing.assert_array_equal(own, rows)
+        assert own == leaves
     if policy != "symmetric":
         monkeypatch.setattr(backend, "POOL_BYTES", 3 * 10 * HIST_STRIDE * 8)
         for n_threads in (1, 2):
             nodes, own, _, _ = grow(columns, gh, n_threads, grow_policy=policy, min_samples_leaf=count, **limits)
             assert splits_of(nodes) == splits_of(alone)
-            np.testing.assert_array_equal(own, rows)
+            assert own == leaves
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_large_trees(rng, n_threads):
+    """More leaves than a byte can label: rows are listed by leaf; those left out walk."""
+    columns, gh = make_case(5, 3000, 4, True)
+    rows = np.sort(rng.choice(3000, 2000, replace=False)).astype(ROW)
+    nodes, own, p, n_bins = grow(columns, gh, n_threads, rows=rows, max_depth=12, grow_policy="depthwise")
+    assert len(own) > 256
+    splits, leaves = reference.grow(columns, n_bins, gh, rows, p, range(4))
+    assert splits_of(nodes) == [s[:3] for s in splits]
+    assert own == leaves
 
 
 def test_some_rows_and_some_features(rng):
@@ -131,4 +147,4 @@ def test_some_rows_and_some_features(rng):
     nodes, own, p, n_bins = grow(columns, gh, rows=rows, features=features, max_depth=3, colsample_bytree=0.5)
     splits, leaves = reference.grow(columns, n_bins, gh, rows, p, features)
     assert splits_of(nodes) == [s[:3] for s in splits]
-    assert leaves_of(nodes, own) == leaves
+    assert own == leaves
