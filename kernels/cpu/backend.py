@@ -215,8 +215,9 @@ class CpuGrower:
             )
         else:
             self.labels[:] = -1
+            listed = self.rows[: len(rows)]
             self.team.run_kernel(
-                n_rows, leaves.sum_by_lists, nodes, self.leaf_of_label, self.rows[: len(rows)], g, h, weight, *fine_scales, self.labels, sums
+                n_rows, leaves.sum_by_lists, nodes, self.leaf_of_label, listed, g, h, weight, *fine_scales, self.labels, sums
             )
             if len(rows) < n_rows:
                 self.team.run_kernel(n_rows, leaves.walk_the_rest, self.columns, nodes, self.leaf_of_label, self.labels)

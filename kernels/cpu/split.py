@@ -286,14 +286,20 @@ def scan_level(counter, features, ranges, n_bins, growth, progress, nodes, pairs
 
 
 @helper
+def any_missing(nodes, pool, j):
+    """Whether the missing bin of feature j has something in any open node."""
+    for i in range(nodes.shape[0]):
+        if nodes[i].open != 0 and pool[nodes[i].slot, j * HIST_STRIDE] != 0:
+            return True
+    return False
+
+
+@helper
 def level_gain(nodes, pool, count_pool, j, n_bins, growth, prefix, count_prefix, scores, total):
     """Best cut of one feature for all open nodes: (gain, sum of scores, bin, missing_left)."""
-    missing = False
-    for i in range(nodes.shape[0]):
-        if nodes[i].open != 0:
-            missing = missing or pool[nodes[i].slot, j * HIST_STRIDE] != 0
-            if count_pool is not None:
-                missing = missing or count_pool[nodes[i].slot, j * HIST_STRIDE] != 0
+    missing = any_missing(nodes, pool, j)
+    if count_pool is not None:  # rows may be too light for the sums to show them
+        missing = missing or any_missing(nodes, count_pool, j)
     for b in range(HIST_STRIDE):
         total[0, b] = 0.0
         total[1, b] = 0.0
