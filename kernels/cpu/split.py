@@ -288,10 +288,11 @@ def scan_level(counter, features, ranges, n_bins, growth, progress, nodes, pairs
 @helper
 def any_missing(nodes, pool, j):
     """Whether the missing bin of feature j has something in any open node."""
+    found = False
     for i in range(nodes.shape[0]):
-        if nodes[i].open != 0 and pool[nodes[i].slot, j * HIST_STRIDE] != 0:
-            return True
-    return False
+        if nodes[i].open != 0:
+            found = found or pool[nodes[i].slot, j * HIST_STRIDE] != 0
+    return found
 
 
 @helper
