@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
 
-from gpuboost.config import DEVICES
-
 
 class Grower(Protocol):
-    """Grows trees over one binned matrix."""
+    """Grows trees over one binned matrix, one after another."""
 
-    def grow(self, rows: Any, features: Any, gh: Any, params: np.ndarray) -> Any:
-        """Grow one tree from packed gradients; returns its nodes."""
+    def grow(self, rows: Any, features: Any, gh: Any, growth: Any) -> None:
+        """Grow a tree from packed gradients."""
 
-    def leaf_values(self, nodes: Any, rows: Any, g: Any, h: Any, weight: Any, fine_scales: Any, params: Any, learning_rate: float) -> Any:
-        """Values, hessian sums and row counts of all nodes."""
+    def finish(self, rows: Any, g: Any, h: Any, weight: Any, growth: Any, learning_rate: float) -> None:
+        """Give the tree its leaf values, and keep it for ``take_trees``."""
 
-    def add_leaf_values(self, values: Any, raw: Any) -> None:
-        """Add the last tree's leaf values to the raw scores of all rows."""
+    def add_leaf_values(self, raw: Any) -> None:
+        """Add the tree to the raw scores of the matrix it was grown on."""
+
+    def add_tree(self, binned: Any, raw: Any) -> None:
+        """Add the tree to the raw scores of another binned matrix."""
+
+    def take_trees(self, everything: bool) -> list[tuple[np.ndarray, ...]]:
+        """(nodes, values, covers, counts) of trees not taken yet; a device may keep some back unless asked for everything."""
 
 
 class Backend(Protocol):
@@ -31,36 +37,72 @@ class Backend(Protocol):
 
     def __enter__(self) -> Backend: ...
     def __exit__(self, *exc: Any) -> None: ...
+    def put(self, host: np.ndarray) -> Any: ...
+    def to_host(self, array: Any) -> np.ndarray: ...
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any: ...
     def column_cuts(self, values: Any, weight: Any, max_bins: int) -> np.ndarray: ...
     def map_columns(self, n: int, job: Any) -> None: ...
     def bin_matrix(self, x: Any, cuts: Any, n_cuts: Any, by_rows: bool) -> Any: ...
-    def gradients(self, loss: Any, y: Any, raw: Any, weight: Any, g: Any, h: Any) -> np.ndarray: ...
-    def quantize(self, g: Any, h: Any, weight: Any, g_scale: float, h_scale: float, nearest: bool, key: Any, out: Any) -> None: ...
+    def gradients(self, loss: Any, y: Any, raw: Any, weight: Any, g: Any, h: Any, sums: Any) -> None: ...
+    def begin_tree(self, sums: Any, k: int, rooms: tuple[float, float], keys: tuple[Any, Any], growth: Any) -> None: ...
+    def quantize(self, g: Any, h: Any, weight: Any, growth: Any, nearest: bool, out: Any) -> None: ...
     def fixed_point_sum(self, values: Any, weight: Any, scale: float) -> int: ...
-    def mean_of_rows(self, row_value: Any, per_row: bool, y: Any, raw: Any, weight: Any) -> float: ...
+    def mean_of_rows(self, metric: Any, y: Any, raw: Any, weight: Any) -> Any: ...
     def mix_key(self, seed: int, a: int = 0, b: int = 0, c: int = 0) -> Any: ...
-    def draw_rows(self, usable: Any, fraction: float, key: Any, out: Any) -> int: ...
-    def draw_features(self, n_wanted: int, key: Any, allowed: Any) -> np.ndarray: ...
-    def make_grower(self, columns: Any, bins: Any, n_bins: Any, limits: Any) -> Grower: ...
+    def draw_rows(self, usable: Any, fraction: float, key: Any, out: Any) -> Any: ...
+    def draw_features(self, n_features: int, growth: Any, out: Any) -> None: ...
+    def make_grower(self, binned: Any, limits: Any) -> Grower: ...
     def list_splits(self, *args: Any) -> None: ...
     def add_trees(self, x: Any, forest: Any, first_tree: int, end_tree: int, out: Any) -> None: ...
     def probabilities(self, raw: Any) -> np.ndarray: ...
-    def add_tree_binned(self, columns: Any, tree: Any, out: Any) -> None: ...
+
+
+#: Row-feature pairs from which device="auto" takes a GPU if there is one. Below, a round takes the CPU milliseconds, about what the
+#: launches of a round cost.
+AUTO_CELLS = 1 << 24
+
+log = logging.getLogger("gpuboost")
 
 
 def check_device(device: Any) -> None:
     """Raise unless the device exists here."""
-    if device not in DEVICES:
-        raise ValueError(f"device must be one of {', '.join(map(repr, DEVICES))}; got {device!r}")
-    if device == "cuda":
-        raise RuntimeError("device='cuda' is not available: this version trains on the CPU only; use device='auto' or 'cpu'")
+    if device in ("auto", "cpu"):
+        return
+    index = _cuda_index(device)
+    problem = import_module("gpuboost.kernels.cuda._device").missing(index)
+    if problem is not None:
+        raise RuntimeError(f"device={device!r} cannot be used: {problem}")
 
 
-def get_backend(device: str, n_jobs: int | None) -> Backend:
-    """Open a backend: ``with get_backend("cpu", n_jobs=2) as backend: ...``."""
+def _cuda_index(device: Any) -> int:
+    """Number of a device given as "cuda" or "cuda:N"."""
+    match = re.fullmatch(r"cuda(?::(\d+))?", device) if isinstance(device, str) else None
+    if match is None:
+        raise ValueError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:N'; got {device!r}")
+    return int(match[1] or 0)
+
+
+def get_backend(device: str, n_jobs: int | None, cells: int = 0) -> Backend:
+    """Open a backend: ``with get_backend("cpu", n_jobs=2) as backend: ...``; ``cells`` is how large the work is, for "auto"."""
     check_device(device)
-    backend: Backend = import_module("gpuboost.kernels.cpu.backend").CpuBackend(n_threads(n_jobs))
+    if device == "auto":
+        device = _automatic(cells)
+    backend: Backend
+    if device == "cpu":
+        backend = import_module("gpuboost.kernels.cpu.backend").CpuBackend(n_threads(n_jobs))
+    else:
+        backend = import_module("gpuboost.kernels.cuda.backend").CudaBackend(n_threads(n_jobs), _cuda_index(device))
     return backend
+
+
+def _automatic(cells: int) -> str:
+    """CUDA if the work is large and a GPU is there, else the CPU. The emulated device is never chosen: it is there to test kernels."""
+    if cells < AUTO_CELLS:
+        return "cpu"
+    cuda = import_module("gpuboost.kernels.cuda._device")
+    problem = "it is emulated" if cuda.emulated() else cuda.missing(0)
+    log.info("device='auto': %s", "training on cuda:0" if problem is None else f"training on the CPU, as for CUDA {problem}")
+    return "cuda" if problem is None else "cpu"
 
 
 def n_threads(n_jobs: int | None) -> int:

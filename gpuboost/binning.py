@@ -17,16 +17,12 @@ SAMPLE_ROWS = 100_000
 
 @dataclass(frozen=True)
 class BinnedMatrix:
-    """Bins of a matrix, by columns and (for training data) by rows; bin 0 is missing, value bins start at 1."""
+    """Bins of a matrix, laid out as the backend likes it; bin 0 is missing, value bins start at 1."""
 
-    columns: Any  # (n_features, n_rows) uint8
-    bins: Any  # (n_rows * n_features,) uint8 and some padding
+    columns: Any  # CPU: (n_features, n_rows) uint8
+    bins: Any  # CPU: (n_rows * n_features,) uint8 and some padding, for training data; CUDA: see kernels/cuda/histogram.cu
     n_bins: np.ndarray  # (n_features,) int32: value bins
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.columns.shape[1])
+    n_rows: int
 
 
 @dataclass(frozen=True)
@@ -61,7 +57,7 @@ class BinMapper:
         """Bins of every value."""
         n_cuts = np.array([len(c) for c in self.cuts], np.int32)
         columns, bins = backend.bin_matrix(x, cut_table(self.cuts, x.dtype), n_cuts, by_rows)
-        return BinnedMatrix(columns, bins, n_cuts + np.int32(1))
+        return BinnedMatrix(columns, bins, n_cuts + np.int32(1), x.shape[0])
 
 
 def cut_table(cuts: list[np.ndarray], dtype: np.dtype) -> np.ndarray:

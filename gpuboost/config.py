@@ -10,7 +10,6 @@ from typing import Any
 from gpuboost.dtypes import DEPTHWISE, LEAFWISE, SYMMETRIC
 
 GROW_POLICIES = {"depthwise": DEPTHWISE, "leafwise": LEAFWISE, "symmetric": SYMMETRIC}
-DEVICES = ("auto", "cpu", "cuda")
 
 #: Depth and leaves that stand for "no limit".
 NO_DEPTH_LIMIT = 1 << 20
@@ -56,6 +55,7 @@ RANGES = {
     "learning_rate": Number(0, low_open=True),
     "max_depth": Number(1, integer=True, none=True),
     "max_leaves": Number(2, integer=True, none=True),
+    "leaves_per_step": Number(1, integer=True),
     "max_bins": Number(2, 256, integer=True),
     "min_child_weight": Number(0),
     "min_samples_leaf": Number(1, integer=True),
@@ -80,6 +80,7 @@ class BoostParams:
     learning_rate: float = 0.1
     max_depth: int | None = None
     max_leaves: int | None = None
+    leaves_per_step: int = 1
     grow_policy: str = "depthwise"
     max_bins: int = 256
     min_child_weight: float = 1.0

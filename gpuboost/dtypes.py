@@ -33,6 +33,9 @@ PACKED = np.int64
 #: Fine sums behind the leaf values.
 FINE = np.int64
 
+#: Float sums are added in one order on every device (see ``kernels/cpu/gradients.py``): blocks of rows, and running sums in a block.
+SUM_BLOCK, SUM_LANES = 4096, 128
+
 #: Growth orders.
 DEPTHWISE, LEAFWISE, SYMMETRIC = 0, 1, 2
 
@@ -41,6 +44,8 @@ GROWTH = np.dtype(
     [
         ("gradient_unit", np.float64),  # value of one gradient step: a power of two
         ("hessian_unit", np.float64),
+        ("fine_gradient_unit", np.float64),  # of the sums behind the leaf values
+        ("fine_hessian_unit", np.float64),
         ("min_child_weight", np.float64),
         ("min_split_gain", np.float64),
         ("reg_lambda", np.float64),
@@ -52,7 +57,10 @@ GROWTH = np.dtype(
         ("max_leaves", np.int32),
         ("level_features", np.int32),  # how many features each level may use
         ("node_features", np.int32),  # and each node
+        ("leaves_per_step", np.int32),  # most nodes that leaf-wise growth splits at once
+        ("max_steps", np.int32),  # a step splits some nodes: a level, or the best leaves
         ("column_key", np.uint32),  # key of this tree's column draws
+        ("rounding_key", np.uint32),  # and of its rounding
     ],
     align=True,
 )

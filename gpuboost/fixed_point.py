@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+from gpuboost.formulas import power_of_two_below
+
 COARSE_LIMIT = 2**31 - 1
 FINE_LIMIT = 2**62
 
@@ -17,17 +19,16 @@ FINE_LIMIT = 2**62
 NEAREST_ROWS = 8192
 
 
-def power_of_two_below(x: float) -> float:
-    """The largest power of two <= x."""
-    return math.ldexp(1.0, max(min(math.frexp(x)[1] - 1, 1000), -1000))
+def coarse_room(n_rows: int, total_weight: float, nearest: bool) -> float:
+    """Largest sum that coarse values may reach before rounding, which may add one step a row."""
+    return float(COARSE_LIMIT - n_rows - (math.ceil(total_weight) if nearest else 0))
 
 
-def coarse_scale(total: float, n_rows: int, total_weight: float, nearest: bool) -> float:
-    """Steps per unit for values whose absolute values add up to ``total``; rounding may add up to one step a row."""
-    room = COARSE_LIMIT - n_rows - (math.ceil(total_weight) if nearest else 0)
-    return power_of_two_below(room / total) if total > 0 else 1.0
+def fine_room(n_rows: int) -> float:
+    """The same for fine values."""
+    return float(FINE_LIMIT - n_rows)
 
 
 def fine_scale(total: float, n_rows: int) -> float:
-    """Steps per unit of the fine sums."""
-    return power_of_two_below((FINE_LIMIT - n_rows) / total) if total > 0 else 1.0
+    """Steps per unit of fine sums of values whose absolute values add up to ``total``."""
+    return power_of_two_below(fine_room(n_rows) / total) if total > 0 else 1.0

@@ -1,6 +1,6 @@
 """Scalar maths written once: gains, leaf values, exp, log, and the hash behind every random choice.
 
-Pure functions of numbers. The CPU kernels compile them with numba, the CUDA kernels will do the same, and they also run as plain
+Pure functions of numbers. The CPU kernels compile them with numba, the CUDA kernels do the same, and they also run as plain
 Python. They use multiplication, addition, division and bit operations only, never libm, whose last bit differs between machines.
 """
 
@@ -86,6 +86,19 @@ def hash32(key: Any, x: Any) -> Any:
     x = np.uint32(x * np.uint32(0x846CA68B))
     x ^= x >> np.uint32(16)
     return x
+
+
+def power_of_two_below(x: float) -> float:
+    """The largest power of two <= x, for positive x; within 2**-1000 and 2**1000."""
+    x = 1.0715086071862673e301 if x > 1.0715086071862673e301 else x  # 2**1000
+    x = 9.332636185032189e-302 if x < 9.332636185032189e-302 else x
+    power: float = np.int64(np.float64(x).view(np.int64) & np.int64(0x7FF0000000000000)).view(np.float64)
+    return power
+
+
+def unit_for(room: float, total: float) -> float:
+    """Value of one fixed-point step such that values whose absolute values add up to ``total`` stay below ``room`` steps."""
+    return 1.0 / power_of_two_below(room / total) if total > 0.0 else 1.0
 
 
 def threshold_l1(g: float, alpha: float) -> float:

@@ -13,11 +13,26 @@ from gpuboost.formulas import exp, log, softplus
 
 
 @dataclass(frozen=True)
+class Score:
+    """A metric's value that is there already. A device may hand out others, whose value comes later."""
+
+    number: float
+
+    def ready(self) -> bool:
+        """Whether ``value`` returns at once."""
+        return True
+
+    def value(self) -> float:
+        """The value."""
+        return self.number
+
+
+@dataclass(frozen=True)
 class Metric:
-    """A named metric; ``value`` maps arrays (y, raw, weight) to a number."""
+    """A named metric; ``score`` maps a backend's arrays (y, raw, weight) and the backend to a score."""
 
     name: str
-    value: Callable[..., float]
+    score: Callable[..., Any]
     higher_is_better: bool = False
 
 
@@ -30,6 +45,11 @@ class RowMetric:
     tasks: tuple[str, ...]
     per_row: bool = False
     root: bool = False
+
+    def score(self, total: float, total_weight: float) -> Score:
+        """The metric from the sums over all rows."""
+        mean = float(total) / float(total_weight)
+        return Score(math.sqrt(mean) if self.root else mean)
 
 
 def squared_row(y: float, raw: float) -> float:
@@ -99,26 +119,30 @@ def auc(y: np.ndarray, raw: np.ndarray, weight: np.ndarray) -> float:
     return float((pos * (below + 0.5 * neg)).sum() / both) if both > 0 else math.nan
 
 
-def resolve_metrics(eval_metric: Any, task: str, default: str, predict: Callable[[np.ndarray], np.ndarray], backend: Any) -> list[Metric]:
+def resolve_metrics(eval_metric: Any, task: str, default: str, predict: Callable[[Any, np.ndarray], np.ndarray]) -> list[Metric]:
     """Metrics named by ``eval_metric`` (a name, a callable, a list of them, or None), ready to be called on raw scores."""
     chosen = eval_metric if isinstance(eval_metric, (list, tuple)) else [eval_metric]
-    return [_resolve(one, task, default, predict, backend) for one in chosen]
+    return [_resolve(one, task, default, predict) for one in chosen]
 
 
-def _resolve(one: Any, task: str, default: str, predict: Callable[[np.ndarray], np.ndarray], backend: Any) -> Metric:
+def _resolve(one: Any, task: str, default: str, predict: Callable[[Any, np.ndarray], np.ndarray]) -> Metric:
     if callable(one):
         name = getattr(one, "__name__", type(one).__name__)
-        return Metric(name, lambda y, raw, weight: float(one(y, predict(raw))))
+        return Metric(name, _on_host(lambda backend, y, raw, weight: float(one(y, predict(backend, raw)))))
     name = default if one is None else one
     known = [m.name for m in ROW_METRICS.values() if task in m.tasks] + (["auc"] if task == "binary" else [])
     if name not in known:
         raise ValueError(f"eval_metric must be one of {', '.join(map(repr, known))} or a callable for a {task} task; got {name!r}")
     if name == "auc":
-        return Metric("auc", auc, higher_is_better=True)
+        return Metric("auc", _on_host(lambda backend, y, raw, weight: auc(y, raw, weight)), higher_is_better=True)
     row = ROW_METRICS[name]
+    return Metric(name, lambda y, raw, weight, backend: backend.mean_of_rows(row, y, raw, weight))
 
-    def value(y: np.ndarray, raw: np.ndarray, weight: np.ndarray) -> float:
-        mean = backend.mean_of_rows(row.row_value, row.per_row, y, raw, weight)
-        return math.sqrt(mean) if row.root else mean
 
-    return Metric(name, value)
+def _on_host(function: Callable[..., float]) -> Callable[..., Score]:
+    """A metric computed on the host, from copies of the arrays."""
+
+    def score(y: Any, raw: Any, weight: Any, backend: Any) -> Score:
+        return Score(function(backend, *(backend.to_host(array) for array in (y, raw, weight))))
+
+    return score

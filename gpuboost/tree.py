@@ -58,11 +58,6 @@ class Tree:
         """Number of leaves."""
         return (len(self.left) + 1) // 2
 
-    def block_arrays(self, backend: Backend) -> tuple[Any, ...]:
-        """The tree as the block prediction takes it, on the training data's bins."""
-        begin = np.array([0, len(self.left)], np.int64)
-        return _block_arrays(begin, self.feature, self.bin, self.missing_left, self.left, self.right, self.value, backend)
-
 
 def _block_arrays(
     tree_begin: np.ndarray,

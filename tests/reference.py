@@ -111,7 +111,7 @@ def grow(columns, n_bins, gh, rows, p, features):
         leaves[n_nodes], leaves[n_nodes + 1] = (own[left], depth + 1), (own[~left], depth + 1)
         n_nodes += 2
 
-    while True:
+    while level < p["max_steps"]:
         for node, (own, depth) in leaves.items():
             if node not in best and p["order"] != SYMMETRIC:
                 best[node] = best_split(columns, n_bins, gh, own, p, features) if depth < p["max_depth"] else None
@@ -129,7 +129,7 @@ def grow(columns, n_bins, gh, rows, p, features):
                     apply(node, found[1], gain)
         else:
             if p["order"] == LEAFWISE:
-                room = min(room, 1)
+                room = min(room, p["leaves_per_step"])
             chosen = sorted(sorted(open_nodes, key=lambda n: (-best[n][0], n))[: max(room, 0)])
             if not chosen:
                 break

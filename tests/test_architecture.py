@@ -9,7 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LINES = [
-    ["dtypes", "formulas", "data", "fixed_point"],
+    ["dtypes", "formulas", "data"],
+    ["fixed_point"],
     ["config", "losses", "metrics"],
     ["backend"],
     ["binning"],

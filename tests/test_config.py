@@ -7,6 +7,7 @@ BAD = {
     "learning_rate": [0, -0.1, float("nan"), float("inf"), "fast"],
     "max_depth": [0, 2.5],
     "max_leaves": [1, 2.5],
+    "leaves_per_step": [0, 1.5, None],
     "max_bins": [1, 257, 3.5],
     "min_child_weight": [-1, float("nan")],
     "min_samples_leaf": [0, 0.5],

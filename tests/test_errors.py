@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from gpuboost import GPUBoostClassifier, GPUBoostRegressor
+from gpuboost.kernels.cuda import _device as cuda_device
 
 X = np.arange(40.0).reshape(20, 2)
 Y = np.arange(20.0)
@@ -70,7 +71,7 @@ def test_fit(case):
     ("name", "value", "message"),
     [
         ("objective", "mse", "objective must be one of 'squared_error'; got 'mse'"),
-        ("device", "tpu", "device must be one of 'auto', 'cpu', 'cuda'; got 'tpu'"),
+        ("device", "tpu", "device must be 'auto', 'cpu', 'cuda' or 'cuda:N'; got 'tpu'"),
         ("importance_type", "weight", "importance_type must be one of 'gain', 'split', 'cover'; got 'weight'"),
         ("n_jobs", 0, "n_jobs must be"),
         ("eval_metric", "ndcg", "eval_metric must be one of .*'ndcg'"),
@@ -85,9 +86,18 @@ def test_parameters(name, value, message):
         GPUBoostRegressor(**{name: value}).fit(X, Y)
 
 
-def test_cuda_is_refused_not_ignored():
-    with pytest.raises(RuntimeError, match="device='cuda' is not available"):
+def test_cuda_without_a_device_says_what_is_missing(monkeypatch):
+    monkeypatch.delenv("GPUBOOST_EMULATE_CUDA", raising=False)
+    if cuda_device.missing(0) is None:
+        pytest.skip("there is a GPU here")
+    with pytest.raises(RuntimeError, match="device='cuda' cannot be used: .*(install|driver)"):
         GPUBoostRegressor(device="cuda").fit(X, Y)
+
+
+def test_no_such_device(monkeypatch):
+    monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
+    with pytest.raises(RuntimeError, match="no device number 7"):
+        GPUBoostRegressor(device="cuda:7").fit(X, Y)
 
 
 def test_predict():

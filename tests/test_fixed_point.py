@@ -3,7 +3,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuboost.fixed_point import COARSE_LIMIT, FINE_LIMIT, coarse_scale, fine_scale, power_of_two_below
+from gpuboost.fixed_point import COARSE_LIMIT, FINE_LIMIT, coarse_room, fine_room, fine_scale
+from gpuboost.formulas import power_of_two_below, unit_for
 
 
 @given(st.floats(1e-200, 1e200))
@@ -15,10 +16,11 @@ def test_power_of_two_below(x):
 @given(st.floats(1e-150, 1e150), st.integers(1, 10**8), st.floats(0.001, 8192), st.booleans())
 def test_sums_cannot_overflow(total, n_rows, weight, nearest):
     """Each row's rounding adds less than one step; in nearest mode the first of two roundings adds half a step per unit of weight."""
-    scale = coarse_scale(total, n_rows, weight, nearest)
+    scale = 1 / unit_for(coarse_room(n_rows, weight, nearest), total)
     assert total * scale + n_rows + (weight / 2 if nearest else 0) <= COARSE_LIMIT
     assert fine_scale(total, n_rows) * total + n_rows <= FINE_LIMIT
+    assert fine_scale(total, n_rows) == 1 / unit_for(fine_room(n_rows), total)
 
 
 def test_nothing_to_scale():
-    assert coarse_scale(0.0, 10, 10.0, True) == 1.0
+    assert unit_for(coarse_room(10, 10.0, True), 0.0) == 1.0

@@ -8,7 +8,7 @@ NOTHING = np.empty(0)
 
 
 def value(name, task, y, raw, backend, weight=NOTHING):
-    return resolve_metrics(name, task, "unused", lambda r: r, backend)[0].value(y, raw, weight)
+    return resolve_metrics(name, task, "unused", lambda backend, raw: raw)[0].score(y, raw, weight, backend).value()
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -34,4 +34,4 @@ def test_against_scikit_learn(rng, backend, weighted):
 
 def test_unknown_names_are_told_what_there_is(backend):
     with pytest.raises(ValueError, match="eval_metric must be one of 'rmse', 'mae'.*got 'auc'"):
-        resolve_metrics("auc", "regression", "rmse", None, backend)
+        resolve_metrics("auc", "regression", "rmse", None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -94,13 +93,13 @@ class BaseBoost(BaseEstimator):
         params: BoostParams,
     ) -> tuple[Ensemble, History]:
         """Train; touches no attribute of the estimator."""
-        with get_backend(self.device, self.n_jobs) as backend:
-            metrics = resolve_metrics(self.eval_metric, task, loss.metric, partial(self._from_raw, backend), backend)
+        with get_backend(self.device, self.n_jobs, cells=x.size) as backend:
+            metrics = resolve_metrics(self.eval_metric, task, loss.metric, self._from_raw)
             mapper = BinMapper.fit(x, weight, params.max_bins, backend)
             binned = mapper.transform(x, backend, by_rows=True)
             base_score = loss.base_score(y, weight, n_classes, backend)
             sets = [
-                EvalSet(f"validation_{i}", mapper.transform(ex, backend, by_rows=False), ey, ew, np.repeat(base_score[:, None], len(ey), 1))
+                EvalSet.of(f"validation_{i}", mapper.transform(ex, backend, by_rows=False), ey, ew, base_score, backend)
                 for i, (ex, ey, ew) in enumerate(evals)
             ]
             booster = Booster(mapper, binned, y, weight, base_score, loss, params, self._seed(), backend)

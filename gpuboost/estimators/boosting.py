@@ -34,6 +34,9 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         Most splits between the root and a leaf. None: 6, or no limit for leaf-wise growth.
     max_leaves : int, default=None
         Most leaves of a tree. None: no limit, or 31 for leaf-wise growth.
+    leaves_per_step : int, default=1
+        Leaves that leaf-wise growth splits at once: the ones with the highest gains. More than 1 takes fewer steps, which a GPU likes;
+        the last few leaves may then differ from those of one-by-one growth.
     grow_policy : {"depthwise", "leafwise", "symmetric"}, default="depthwise"
         Order of growth: level by level, always the leaf with the highest gain, or one split for all nodes of a level.
     max_bins : int, default=256
@@ -59,8 +62,8 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         Metrics on the eval sets: "rmse", "mae"; or a callable ``metric(y, prediction)``, lower being better. None: the loss.
     importance_type : {"gain", "split", "cover"}, default="gain"
         What ``feature_importances_`` adds up over a feature's splits.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to train. This version trains on the CPU; "cuda" raises.
+    device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
+        Where to train; the model does not depend on it. "auto" takes a GPU if there is one and X has 16 million entries or more.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -103,6 +106,7 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         learning_rate: float = DEFAULT.learning_rate,
         max_depth: int | None = DEFAULT.max_depth,
         max_leaves: int | None = DEFAULT.max_leaves,
+        leaves_per_step: int = DEFAULT.leaves_per_step,
         grow_policy: str = DEFAULT.grow_policy,
         max_bins: int = DEFAULT.max_bins,
         min_child_weight: float = DEFAULT.min_child_weight,
@@ -128,6 +132,7 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         self.learning_rate = learning_rate
         self.max_depth = max_depth
         self.max_leaves = max_leaves
+        self.leaves_per_step = leaves_per_step
         self.grow_policy = grow_policy
         self.max_bins = max_bins
         self.min_child_weight = min_child_weight
@@ -232,6 +237,9 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         Most splits between the root and a leaf. None: 6, or no limit for leaf-wise growth.
     max_leaves : int, default=None
         Most leaves of a tree. None: no limit, or 31 for leaf-wise growth.
+    leaves_per_step : int, default=1
+        Leaves that leaf-wise growth splits at once: the ones with the highest gains. More than 1 takes fewer steps, which a GPU likes;
+        the last few leaves may then differ from those of one-by-one growth.
     grow_policy : {"depthwise", "leafwise", "symmetric"}, default="depthwise"
         Order of growth: level by level, always the leaf with the highest gain, or one split for all nodes of a level.
     max_bins : int, default=256
@@ -260,8 +268,8 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         Weights of the classes, multiplied with ``sample_weight``.
     importance_type : {"gain", "split", "cover"}, default="gain"
         What ``feature_importances_`` adds up over a feature's splits.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to train. This version trains on the CPU; "cuda" raises.
+    device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
+        Where to train; the model does not depend on it. "auto" takes a GPU if there is one and X has 16 million entries or more.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -306,6 +314,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         learning_rate: float = DEFAULT.learning_rate,
         max_depth: int | None = DEFAULT.max_depth,
         max_leaves: int | None = DEFAULT.max_leaves,
+        leaves_per_step: int = DEFAULT.leaves_per_step,
         grow_policy: str = DEFAULT.grow_policy,
         max_bins: int = DEFAULT.max_bins,
         min_child_weight: float = DEFAULT.min_child_weight,
@@ -332,6 +341,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         self.learning_rate = learning_rate
         self.max_depth = max_depth
         self.max_leaves = max_leaves
+        self.leaves_per_step = leaves_per_step
         self.grow_policy = grow_policy
         self.max_bins = max_bins
         self.min_child_weight = min_child_weight

@@ -56,7 +56,19 @@ def exposed(function):
     return _jit()(function.py_func)
 
 
-for _name in ("exp", "log", "sigmoid", "softplus", "hash32", "threshold_l1", "leaf_weight", "leaf_score", "plain_score"):
+for _name in (
+    "exp",
+    "log",
+    "sigmoid",
+    "softplus",
+    "hash32",
+    "power_of_two_below",
+    "unit_for",
+    "threshold_l1",
+    "leaf_weight",
+    "leaf_score",
+    "plain_score",
+):
     register_jitable(getattr(formulas, _name))
 
 

@@ -34,6 +34,20 @@ class CpuBackend:
     def __exit__(self, *exc):
         self.team.__exit__(*exc)
 
+    # --- arrays
+
+    def put(self, host):
+        """A host array where the kernels want it: as it is."""
+        return host
+
+    def to_host(self, array):
+        """The other way round."""
+        return array
+
+    def empty(self, shape, dtype):
+        """An array to be filled."""
+        return np.empty(shape, dtype)
+
     # --- binning
 
     def column_cuts(self, values, weight, max_bins):
@@ -59,27 +73,29 @@ class CpuBackend:
 
     # --- gradients
 
-    def gradients(self, loss, y, raw, weight, g, h):
-        """Gradients and hessians of all outputs into g and h; returns their weighted absolute sums, (n_outputs, 2)."""
+    def gradients(self, loss, y, raw, weight, g, h, sums):
+        """Gradients and hessians of all outputs into g and h, and the weighted sums of their absolute values."""
         n_rows = y.shape[0]
-        sums = np.empty((-(-n_rows // gradients.BLOCK), raw.shape[0], 2))
+        blocks = np.empty((-(-n_rows // gradients.BLOCK), raw.shape[0], 2))
         kernel = gradients.compile_gradients(loss.grad_hess, loss.joint)
-        self.team.run_kernel(n_rows, kernel, y, raw, weight, g, h, sums)
-        total = np.empty((raw.shape[0], 2))
-        gradients.sum_blocks(sums, total)
-        return total
+        self.team.run_kernel(n_rows, kernel, y, raw, weight, g, h, blocks)
+        gradients.sum_blocks(blocks, sums)
 
-    def mean_of_rows(self, row_value, per_row, y, raw, weight):
+    def begin_tree(self, sums, k, rooms, keys, growth):
+        """Scales and keys of the next tree."""
+        gradients.begin_tree(sums, k, *rooms, *keys, growth)
+
+    def mean_of_rows(self, metric, y, raw, weight):
         """Weighted mean of a metric's row function."""
-        sums = np.empty((-(-y.shape[0] // gradients.BLOCK), 1, 2))
-        self.team.run_kernel(y.shape[0], gradients.compile_mean(row_value, per_row), y, raw, weight, sums)
+        blocks = np.empty((-(-y.shape[0] // gradients.BLOCK), 1, 2))
+        self.team.run_kernel(y.shape[0], gradients.compile_mean(metric.row_value, metric.per_row), y, raw, weight, blocks)
         total = np.empty((1, 2))
-        gradients.sum_blocks(sums, total)
-        return float(total[0, 0] / total[0, 1])
+        gradients.sum_blocks(blocks, total)
+        return metric.score(total[0, 0], total[0, 1])
 
-    def quantize(self, g, h, weight, g_scale, h_scale, nearest, key, out):
+    def quantize(self, g, h, weight, growth, nearest, out):
         """Packed fixed-point gradients into ``out``."""
-        self.team.run_kernel(g.shape[0], gradients.quantize, g, h, weight, g_scale, h_scale, nearest, key, out)
+        self.team.run_kernel(g.shape[0], gradients.quantize, g, h, weight, growth, nearest, out)
 
     def fixed_point_sum(self, values, weight, scale):
         """Exact sum of values times weights, in steps of 1 / scale."""
@@ -92,19 +108,18 @@ class CpuBackend:
         return np.uint32(sampling.mix_key(seed, a, b, c))
 
     def draw_rows(self, usable, fraction, key, out):
-        """Rows of one round into ``out``; returns how many."""
-        return sampling.draw_rows(usable, fraction, key, out)
+        """Rows of one round."""
+        return out[: sampling.draw_rows(usable, fraction, key, out)]
 
-    def draw_features(self, n_wanted, key, allowed):
+    def draw_features(self, n_features, growth, out):
         """Features of one tree."""
-        out = np.empty(allowed.shape[0], np.int32)
-        return out[: sampling.draw_features(n_wanted, key, allowed, out)]
+        sampling.draw_features(growth, n_features, out)
 
     # --- growth
 
-    def make_grower(self, columns, bins, n_bins, limits):
+    def make_grower(self, binned, limits):
         """A grower with buffers for every tree of a fit."""
-        return CpuGrower(self.team, columns, bins, n_bins, limits)
+        return CpuGrower(self.team, binned.columns, binned.bins, binned.n_bins, limits)
 
     # --- prediction
 
@@ -118,10 +133,6 @@ class CpuBackend:
             x.shape[0] * max(end_tree - first_tree, 1), predict.predict_blocks, x, forest.used_features, cuts, forest.n_cuts, first_tree,
             end_tree, forest.n_outputs, *forest.block_arrays(self), out,
         )  # fmt: skip
-
-    def add_tree_binned(self, columns, tree, out):
-        """Add one tree to the raw scores ``out`` (n_rows,) of rows binned as in training."""
-        self.team.run_kernel(columns.shape[1], predict.predict_binned, columns, 0, 1, 1, *tree.block_arrays(self), out[None, :])
 
     def probabilities(self, raw):
         """Class probabilities (n_rows, n_classes) from raw scores; one output means two classes."""
@@ -168,10 +179,11 @@ class CpuGrower:
         self.count_pool = np.empty((n_buffers, slot_cells), np.int32) if limits.count_rows else None
         self.free_slots = np.empty(self.n_slots, np.int32)
         self.found = np.empty((2 * max_split, len(self.scan_ranges) - 1), SPLIT)
+        self.trees = []
         self.labels = np.empty(n_rows, np.uint8 if limits.max_leaves <= predict.MAX_LABELS else np.int32)
 
     def grow(self, rows, features, gh, params):
-        """Grow one tree from packed gradients; returns its nodes."""
+        """Grow a tree from packed gradients."""
         n = rows.shape[0]
         self.rows[:n] = rows
         self.progress[:] = 0
@@ -200,34 +212,41 @@ class CpuGrower:
             self.team.run(job)
         else:
             job(0)
-        return self.nodes[: self.progress["n_nodes"][0]]
 
-    def leaf_values(self, nodes, rows, g, h, weight, fine_scales, params, learning_rate):
-        """Values of all nodes from fine sums of the true gradients, their hessian sums, and how many rows they have."""
-        n, n_splits = nodes.shape[0], nodes.shape[0] // 2
-        splits, self.leaf_of_label = np.empty(n_splits, LABEL_SPLIT), np.empty(n_splits + 1, np.int32)
-        leaves.number_leaves(nodes, splits, self.leaf_of_label)
+    def finish(self, rows, g, h, weight, growth, learning_rate):
+        """Label all rows, and give the tree its values from fine sums of the true gradients."""
+        nodes = self.nodes[: self.progress["n_nodes"][0]].copy()
+        n, n_splits, n_rows = nodes.shape[0], nodes.shape[0] // 2, self.labels.shape[0]
+        self.splits, self.leaf_of_label = np.empty(n_splits, LABEL_SPLIT), np.empty(n_splits + 1, np.int32)
+        leaves.number_leaves(nodes, self.splits, self.leaf_of_label)
         sums = np.zeros((n, leaves.N_SUMS), FINE)
-        n_rows = self.labels.shape[0]
+        gradients = g, h, weight, growth
         if self.labels.dtype == np.uint8:
-            self.team.run_kernel(
-                n_rows, leaves.sum_by_labels, self.columns, splits, self.leaf_of_label, rows, g, h, weight, *fine_scales, self.labels, sums
-            )
+            tree = self.columns, self.splits, self.leaf_of_label, rows
+            self.team.run_kernel(n_rows, leaves.sum_by_labels, *tree, *gradients, self.labels, sums)
         else:
             self.labels[:] = -1
-            listed = self.rows[: len(rows)]
-            self.team.run_kernel(
-                n_rows, leaves.sum_by_lists, nodes, self.leaf_of_label, listed, g, h, weight, *fine_scales, self.labels, sums
-            )
+            tree = nodes, self.leaf_of_label, self.rows[: len(rows)]
+            self.team.run_kernel(n_rows, leaves.sum_by_lists, *tree, *gradients, self.labels, sums)
             if len(rows) < n_rows:
                 self.team.run_kernel(n_rows, leaves.walk_the_rest, self.columns, nodes, self.leaf_of_label, self.labels)
         values, cover = np.empty(n), np.empty(n)
-        leaves.leaf_values(nodes, sums, 1.0 / fine_scales[0], 1.0 / fine_scales[1], params, learning_rate, values, cover)
-        return values, cover, sums[:, 2].copy()
+        leaves.leaf_values(nodes, sums, growth, learning_rate, values, cover)
+        self.trees.append((nodes, values, cover, sums[:, 2].copy()))
 
-    def add_leaf_values(self, values, raw):
+    def add_leaf_values(self, raw):
         """Add leaf values to the raw scores of all rows."""
-        self.team.run_kernel(raw.shape[0], leaves.add_leaf_values, self.labels, self.leaf_of_label, values, raw)
+        self.team.run_kernel(raw.shape[0], leaves.add_leaf_values, self.labels, self.leaf_of_label, self.trees[-1][1], raw)
+
+    def add_tree(self, binned, raw):
+        """Add the tree to the raw scores of rows of another matrix with the same bins."""
+        nodes, values, _, _ = self.trees[-1]
+        self.team.run_kernel(raw.shape[0], leaves.add_tree, binned.columns, nodes, self.splits, self.leaf_of_label, values, raw)
+
+    def take_trees(self, everything):
+        """Trees grown since the last call."""
+        taken, self.trees = self.trees, []
+        return taken
 
 
 def _even_ranges(n, n_ranges):

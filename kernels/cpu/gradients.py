@@ -1,6 +1,8 @@
 """Gradients: a loss's scalar function over all rows, and the rounding of its results to packed fixed-point integers.
 
-Rows are handled in blocks of BLOCK, the same ones whatever the number of threads; the sums that fix the scale are added block by block.
+Float sums (which fix the scale, and metrics) are added in one order on every device. Rows go in blocks of BLOCK; in a block, LANES running
+sums take every LANES-th row each, and are then added in pairs, halving their number until one is left. The sums of the blocks are added
+the same way.
 """
 
 import functools
@@ -8,11 +10,10 @@ import functools
 import numpy as np
 from numba.extending import register_jitable
 
-from gpuboost.formulas import hash32
+from gpuboost.dtypes import SUM_BLOCK as BLOCK
+from gpuboost.dtypes import SUM_LANES as LANES
+from gpuboost.formulas import hash32, unit_for
 from gpuboost.kernels.cpu._jit import helper, kernel, take_number
-
-BLOCK = 4096
-ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
 @functools.cache
@@ -36,70 +37,96 @@ def compile_gradients(grad_hess, joint):
             h,  # (n_outputs, n_rows) float64, OUT
             sums,  # (n_blocks, n_outputs, 2) float64, OUT: weighted sums of |g| and h
         ):
+            lanes = np.empty((2, LANES))
             block = take_number(counter)
             while block < sums.shape[0]:
                 begin, end = block * BLOCK, min((block + 1) * BLOCK, y.shape[0])
                 grad_hess(y, raw, begin, end, g, h)
                 for k in range(raw.shape[0]):
-                    add_up(g[k, begin:end], h[k, begin:end], weight[begin:end], sums[block, k])
+                    add_up(g[k, begin:end], h[k, begin:end], weight[begin:end], lanes, sums[block, k])
                 block = take_number(counter)
 
         return joint_gradients
 
     @kernel
     def gradients(counter, y, raw, weight, g, h, sums):
+        lanes = np.empty((2, LANES))
         block = take_number(counter)
         while block < sums.shape[0]:
             begin, end = block * BLOCK, min((block + 1) * BLOCK, y.shape[0])
             y_, raw_, g_, h_ = y[begin:end], raw[0, begin:end], g[0, begin:end], h[0, begin:end]
             for i in range(end - begin):
                 g_[i], h_[i] = grad_hess(y_[i], raw_[i])
-            add_up(g_, h_, weight[begin:end], sums[block, 0])
+            add_up(g_, h_, weight[begin:end], lanes, sums[block, 0])
             block = take_number(counter)
 
     return gradients
 
 
 @helper
-def add_up(g, h, weight, out):
-    """Weighted sums of |g| and h in four interleaved lanes: one fixed order that still vectorises."""
+def fold(lanes):
+    """The sum of LANES numbers, added in pairs; overwrites them."""
+    step = LANES // 2
+    while step > 0:
+        for lane in range(step):
+            lanes[lane] += lanes[lane + step]
+        step //= 2
+    return lanes[0]
+
+
+@helper
+def add_up(g, h, weight, lanes, out):
+    """Weighted sums of |g| and h of one block."""
     weighted = weight.shape[0] > 0
-    n = np.uint64(g.shape[0])
-    g0, g1, g2, g3 = 0.0, 0.0, 0.0, 0.0
-    h0, h1, h2, h3 = 0.0, 0.0, 0.0, 0.0
-    i = np.uint64(0)
-    while i + THREE < n:
-        w0 = weight[i] if weighted else 1.0
-        w1 = weight[i + ONE] if weighted else 1.0
-        w2 = weight[i + TWO] if weighted else 1.0
-        w3 = weight[i + THREE] if weighted else 1.0
-        g0 += abs(g[i]) * w0
-        g1 += abs(g[i + ONE]) * w1
-        g2 += abs(g[i + TWO]) * w2
-        g3 += abs(g[i + THREE]) * w3
-        h0 += h[i] * w0
-        h1 += h[i + ONE] * w1
-        h2 += h[i + TWO] * w2
-        h3 += h[i + THREE] * w3
-        i += FOUR
-    while i < n:
-        w0 = weight[i] if weighted else 1.0
-        g0 += abs(g[i]) * w0
-        h0 += h[i] * w0
-        i += ONE
-    out[0] = (g0 + g1) + (g2 + g3)
-    out[1] = (h0 + h1) + (h2 + h3)
+    g_lanes, h_lanes = lanes[0], lanes[1]
+    for lane in range(LANES):
+        g_lanes[lane] = 0.0
+        h_lanes[lane] = 0.0
+    for start in range(0, g.shape[0], LANES):
+        stop = min(start + LANES, g.shape[0])
+        g_, h_, w_ = g[start:stop], h[start:stop], weight[start:stop]
+        if weighted:
+            for lane in range(g_.shape[0]):
+                g_lanes[lane] += abs(g_[lane]) * w_[lane]
+                h_lanes[lane] += h_[lane] * w_[lane]
+        else:
+            for lane in range(g_.shape[0]):
+                g_lanes[lane] += abs(g_[lane])
+                h_lanes[lane] += h_[lane]
+    out[0] = fold(g_lanes)
+    out[1] = fold(h_lanes)
 
 
 @kernel
 def sum_blocks(sums, out):
-    """Add the blocks' sums in their order: (n_blocks, n_outputs, 2) -> (n_outputs, 2)."""
+    """Add up the blocks' sums: (n_blocks, n_outputs, 2) -> (n_outputs, 2)."""
+    lanes = np.empty(LANES)
     for k in range(out.shape[0]):
-        out[k, 0], out[k, 1] = 0.0, 0.0
-    for block in range(sums.shape[0]):
-        for k in range(out.shape[0]):
-            out[k, 0] += sums[block, k, 0]
-            out[k, 1] += sums[block, k, 1]
+        for s in range(2):
+            for lane in range(LANES):
+                lanes[lane] = 0.0
+            for block in range(sums.shape[0]):
+                lanes[block % LANES] += sums[block, k, s]
+            out[k, s] = fold(lanes)
+
+
+@kernel
+def begin_tree(
+    sums,  # (n_outputs, 2) float64, IN: weighted sums of |g| and h
+    k,
+    coarse_room,
+    fine_room,
+    column_key,
+    rounding_key,
+    growth,  # (1,) GROWTH, INOUT: units and keys
+):
+    """Scales and keys of a tree for output k."""
+    growth[0].gradient_unit = unit_for(coarse_room, sums[k, 0])
+    growth[0].hessian_unit = unit_for(coarse_room, sums[k, 1])
+    growth[0].fine_gradient_unit = unit_for(fine_room, sums[k, 0])
+    growth[0].fine_hessian_unit = unit_for(fine_room, sums[k, 1])
+    growth[0].column_key = column_key
+    growth[0].rounding_key = rounding_key
 
 
 @kernel
@@ -108,10 +135,8 @@ def quantize(
     g,  # (n_rows,) float64, IN
     h,  # (n_rows,) float64, IN
     weight,  # (n_rows,) float64 or (0,), IN
-    g_scale,  # steps per unit of gradient: a power of two
-    h_scale,
+    growth,  # (1,) GROWTH, IN
     nearest,  # round to nearest instead of at random
-    key,  # of this tree's rounding
     gh,  # (n_rows,) int64 packed, OUT
 ):
     """Round weighted gradients and hessians to integers and pack them.
@@ -122,6 +147,7 @@ def quantize(
     """
     n = g.shape[0]
     weighted = weight.shape[0] > 0
+    g_scale, h_scale, key = 1.0 / growth[0].gradient_unit, 1.0 / growth[0].hessian_unit, growth[0].rounding_key
     block = take_number(counter)
     while block * BLOCK < n:
         begin, end = block * BLOCK, min((block + 1) * BLOCK, n)
@@ -169,28 +195,32 @@ def compile_mean(row_value, per_row):
 
         @kernel
         def sum_rows(counter, y, raw, weight, sums):
+            lanes = np.empty((2, LANES))
             block = take_number(counter)
             while block < sums.shape[0]:
-                total, total_weight = 0.0, 0.0
+                for lane in range(LANES):
+                    lanes[0, lane], lanes[1, lane] = 0.0, 0.0
                 for i in range(block * BLOCK, min((block + 1) * BLOCK, y.shape[0])):
                     w = weight[i] if weight.shape[0] > 0 else 1.0
-                    total += w * row_value(y[i], raw, i)
-                    total_weight += w
-                sums[block, 0, 0], sums[block, 0, 1] = total, total_weight
+                    lanes[0, i % LANES] += w * row_value(y[i], raw, i)
+                    lanes[1, i % LANES] += w
+                sums[block, 0, 0], sums[block, 0, 1] = fold(lanes[0]), fold(lanes[1])
                 block = take_number(counter)
 
         return sum_rows
 
     @kernel
     def sum_values(counter, y, raw, weight, sums):
+        lanes = np.empty((2, LANES))
         block = take_number(counter)
         while block < sums.shape[0]:
-            total, total_weight = 0.0, 0.0
+            for lane in range(LANES):
+                lanes[0, lane], lanes[1, lane] = 0.0, 0.0
             for i in range(block * BLOCK, min((block + 1) * BLOCK, y.shape[0])):
                 w = weight[i] if weight.shape[0] > 0 else 1.0
-                total += w * row_value(y[i], raw[0, i])
-                total_weight += w
-            sums[block, 0, 0], sums[block, 0, 1] = total, total_weight
+                lanes[0, i % LANES] += w * row_value(y[i], raw[0, i])
+                lanes[1, i % LANES] += w
+            sums[block, 0, 0], sums[block, 0, 1] = fold(lanes[0]), fold(lanes[1])
             block = take_number(counter)
 
     return sum_values

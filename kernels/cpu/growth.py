@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuboost.dtypes import DEPTHWISE, HIST_STRIDE, LEAFWISE, SYMMETRIC
+from gpuboost.dtypes import HIST_STRIDE, LEAFWISE, SYMMETRIC
 from gpuboost.formulas import hash32
 from gpuboost.kernels.cpu._jit import helper, kernel
 from gpuboost.kernels.cpu.partition import move_pieces, partition_pieces
@@ -220,14 +220,8 @@ def choose(growth, progress, nodes, chosen, pieces, n_threads, list_leaves):
     room = p.max_leaves - state.n_leaves
     n = 0
     if p.order == LEAFWISE:
-        best = -1
-        for i in range(state.n_nodes):
-            if may_split(growth, nodes[i]) and (best < 0 or nodes[i].split.gain > nodes[best].split.gain):
-                best = i
-        if best >= 0 and room > 0:
-            chosen[0] = best
-            n = 1
-    elif p.order == DEPTHWISE or state.level < p.max_depth:
+        room = min(room, p.leaves_per_step)
+    if state.level < p.max_steps:
         for i in range(state.n_nodes):
             if may_split(growth, nodes[i]):
                 chosen[n] = i

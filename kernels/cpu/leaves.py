@@ -10,7 +10,7 @@ import numpy as np
 from gpuboost.formulas import leaf_weight
 from gpuboost.kernels.cpu._jit import atomic_add, helper, kernel, prefetch, take_number
 from gpuboost.kernels.cpu.partition import split_code
-from gpuboost.kernels.cpu.predict import label_block
+from gpuboost.kernels.cpu.predict import MAX_LABELS, label_block
 
 BLOCK = 2048
 PREFETCH_ROWS = np.uint64(16)
@@ -76,13 +76,13 @@ def sum_by_labels(
     g,  # (n_rows,) float64, IN
     h,  # (n_rows,) float64, IN
     weight,  # (n_rows,) float64 or (0,), IN
-    g_scale,
-    h_scale,
+    growth,  # (1,) GROWTH, IN
     labels,  # (n_rows,) uint8, OUT: of all rows
     sums,  # (n_nodes, N_SUMS) int64, INOUT: those of the leaves are added to
 ):
     """Label all rows, and add up the gradients of those the tree was grown on."""
     n_rows = labels.shape[0]
+    g_scale, h_scale = 1.0 / growth[0].fine_gradient_unit, 1.0 / growth[0].fine_hessian_unit
     own_sums = np.zeros((leaf_of_label.shape[0], N_SUMS), np.int64)
     block = take_number(counter)
     while block * BLOCK < n_rows:
@@ -107,11 +107,12 @@ def sum_by_lists(
     nodes,  # (n_nodes,) NODE, IN
     leaf_of_label,  # (n_leaves,) int32, IN
     listed,  # (n,) int32, IN: the rows the tree was grown on, leaf by leaf
-    g, h, weight, g_scale, h_scale,
+    g, h, weight, growth,
     labels,  # (n_rows,) int32, OUT: of those rows
     sums,  # (n_nodes, N_SUMS) int64, INOUT: those of the leaves are added to
 ):  # fmt: skip
     """``sum_by_labels`` for large trees."""
+    g_scale, h_scale = 1.0 / growth[0].fine_gradient_unit, 1.0 / growth[0].fine_hessian_unit
     label = take_number(counter)
     while label < leaf_of_label.shape[0]:
         leaf = leaf_of_label[label]
@@ -125,6 +126,17 @@ def sum_by_lists(
             labels[row] = np.int32(label)
             add_row(row, leaf, g, h, weight, g_scale, h_scale, sums)
         label = take_number(counter)
+
+
+@helper
+def walk(columns, row, nodes):
+    """The leaf of one row."""
+    i = 0
+    while nodes[i].left >= 0:
+        shift, limit = split_code(nodes[i].split)
+        goes_right = np.uint8(columns[nodes[i].split.feature, row] - shift) > limit
+        i = nodes[i].right if goes_right else nodes[i].left
+    return i
 
 
 @kernel
@@ -144,14 +156,7 @@ def walk_the_rest(
     while block * BLOCK < n_rows:
         for row in range(block * BLOCK, min((block + 1) * BLOCK, n_rows)):
             if labels[row] < 0:
-                node = nodes[0]
-                i = 0
-                while node.left >= 0:
-                    shift, limit = split_code(node.split)
-                    goes_right = np.uint8(columns[node.split.feature, row] - shift) > limit
-                    i = node.right if goes_right else node.left
-                    node = nodes[i]
-                labels[row] = label_of_leaf[i]
+                labels[row] = label_of_leaf[walk(columns, row, nodes)]
         block = take_number(counter)
 
 
@@ -159,8 +164,6 @@ def walk_the_rest(
 def leaf_values(
     nodes,  # (n_nodes,) NODE, IN
     sums,  # (n_nodes, N_SUMS) int64, INOUT: leaves in, all nodes out
-    g_unit,
-    h_unit,
     growth,  # (1,) GROWTH, IN
     learning_rate,
     values,  # (n_nodes,) float64, OUT: shrunken leaf values, of inner nodes what they would be as leaves
@@ -173,8 +176,8 @@ def leaf_values(
         if nodes[i].left >= 0:
             for s in range(N_SUMS):
                 sums[i, s] = sums[nodes[i].left, s] + sums[nodes[i].right, s]
-        g = np.float64(sums[i, 0]) * g_unit
-        cover[i] = np.float64(sums[i, 1]) * h_unit
+        g = np.float64(sums[i, 0]) * p.fine_gradient_unit
+        cover[i] = np.float64(sums[i, 1]) * p.fine_hessian_unit
         values[i] = learning_rate * leaf_weight(g, cover[i], p.reg_lambda, p.reg_alpha, p.max_delta_step)
 
 
@@ -196,4 +199,31 @@ def add_leaf_values(
         begin, end = block * BLOCK, min((block + 1) * BLOCK, n_rows)
         for row in range(np.uint64(begin), np.uint64(end)):
             raw[row] += value_of_label[np.uint64(labels[row])]
+        block = take_number(counter)
+
+
+@kernel
+def add_tree(
+    counter,  # (1,) int64, INOUT
+    columns,  # (n_features, n_rows) uint8, IN
+    nodes,  # (n_nodes,) NODE, IN
+    splits,  # (n_splits,) LABEL_SPLIT, IN
+    leaf_of_label,  # (n_splits + 1,) int32, IN
+    values,  # (n_nodes,) float64, IN
+    raw,  # (n_rows,) float64, INOUT
+):
+    """Add the leaf values to the raw scores of rows the tree has not seen."""
+    n_rows = raw.shape[0]
+    labels = np.empty(BLOCK, np.uint8)
+    block = take_number(counter)
+    while block * BLOCK < n_rows:
+        begin, end = block * BLOCK, min((block + 1) * BLOCK, n_rows)
+        if leaf_of_label.shape[0] <= MAX_LABELS:
+            own = labels[: end - begin]
+            label_block(columns[:, begin:end], splits["feature"], splits["shift"], splits["limit"], splits["asked"], own)
+            for i in range(own.shape[0]):
+                raw[begin + i] += values[leaf_of_label[own[i]]]
+        else:
+            for row in range(begin, end):
+                raw[row] += values[walk(columns, row, nodes)]
         block = take_number(counter)

@@ -136,29 +136,6 @@ def predict_blocks(
 
 
 @kernel
-def predict_binned(
-    counter,
-    all_columns,  # (n_features, n_rows) uint8, IN
-    first_tree, end_tree, n_outputs,
-    tree_begin, feature, shift, limit, left, right, value,
-    split_begin, split_feature, split_shift, split_limit, asked, leaf_value,
-    out,  # (n_outputs, n_rows) float64, INOUT
-):  # fmt: skip
-    """Add trees to the raw scores of rows that are binned already."""
-    n_rows = all_columns.shape[1]
-    labels = np.empty(BLOCK, np.uint8)
-    block = take_number(counter)
-    while block * BLOCK < n_rows:
-        begin = block * BLOCK
-        m = min(BLOCK, n_rows - begin)
-        add_trees_to_block(
-            all_columns[:, begin : begin + m], first_tree, end_tree, n_outputs, tree_begin, feature, shift, limit, left, right, value,
-            split_begin, split_feature, split_shift, split_limit, asked, leaf_value, labels[:m], out[:, begin : begin + m],
-        )  # fmt: skip
-        block = take_number(counter)
-
-
-@kernel
 def predict_few(
     x,  # (n_rows, n_features) float or integer, IN
     tree_begin,  # (n_trees + 1,) int64, IN

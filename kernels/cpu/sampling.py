@@ -34,13 +34,16 @@ def draw_rows(
 
 
 @kernel
-def draw_features(n_wanted, key, allowed, out):
-    """The features a tree may use, ascending; returns how many."""
-    chosen = np.empty(allowed.shape[0], np.uint8)
-    choose_some(allowed, n_wanted, key, chosen)
+def draw_features(
+    growth,  # (1,) GROWTH, IN
+    n_features,
+    out,  # (n_wanted,) int32, OUT
+):
+    """The features a tree may use, ascending."""
+    allowed = np.ones(n_features, np.uint8)
+    choose_some(allowed, out.shape[0], growth[0].column_key ^ np.uint32(1), allowed)
     n = 0
-    for f in range(chosen.shape[0]):
-        if chosen[f] != 0:
+    for f in range(n_features):
+        if allowed[f] != 0:
             out[n] = f
             n += 1
-    return n

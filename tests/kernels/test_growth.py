@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuboost.backend import get_backend
+from gpuboost.binning import BinnedMatrix
 from gpuboost.boosting import GrowthLimits
 from gpuboost.config import BoostParams
 from gpuboost.dtypes import GROWTH, HIST_STRIDE, ROW
@@ -38,14 +39,16 @@ def grow(columns, gh, n_threads=1, rows=None, features=None, **options):
     n_bins = np.full(n_features, 9, np.int32)
     rows = np.arange(n, dtype=ROW) if rows is None else rows
     features = np.arange(n_features, dtype=np.int32) if features is None else features
+    record["leaves_per_step"], record["max_steps"] = limits.leaves_per_step, limits.max_steps
+    hessian, gradient = (gh & 0xFFFFFFFF).astype(float), (gh >> 32).astype(float)
+    record["fine_gradient_unit"] = record["fine_hessian_unit"] = 1.0
     with get_backend("cpu", n_threads) as backend:
         bins = np.append(np.ascontiguousarray(columns.T).reshape(-1), np.zeros(PADDING, np.uint8))
-        grower = backend.make_grower(columns, bins, n_bins, limits)
-        nodes = grower.grow(rows, features, gh, record).copy()
-        hessian = (gh & 0xFFFFFFFF).astype(float)
-        gradient = (gh >> 32).astype(float)
-        _, cover, counts = grower.leaf_values(nodes, rows, gradient, hessian, np.empty(0), (1.0, 1.0), record, 1.0)
+        grower = backend.make_grower(BinnedMatrix(columns, bins, n_bins, n), limits)
+        grower.grow(rows, features, gh, record)
+        grower.finish(rows, gradient, hessian, np.empty(0), record, 1.0)
         leaf_of_row = grower.leaf_of_label[grower.labels]
+        ((nodes, _, cover, counts),) = grower.take_trees(everything=True)
     leaves = [rows[leaf_of_row[rows] == i] for i in np.flatnonzero(nodes["left"] < 0)]
     np.testing.assert_array_equal(counts[nodes["left"] < 0], [len(own) for own in leaves])
     np.testing.assert_array_equal(cover[nodes["left"] < 0], [hessian[own].sum() for own in leaves])
@@ -99,6 +102,12 @@ def test_random_cases(seed, n, n_features, missing, policy):
     columns, gh = make_case(seed, n, n_features, missing)
     limits = {"max_depth": 3} if policy != "leafwise" else {"max_leaves": 6}
     assert_like_oracle(columns, gh, grow_policy=policy, **limits)
+
+
+@pytest.mark.parametrize("leaves_per_step", [2, 5])
+def test_several_leaves_at_once(leaves_per_step):
+    columns, gh = make_case(6, 200, 4, True)
+    assert_like_oracle(columns, gh, grow_policy="leafwise", max_leaves=12, max_depth=6, leaves_per_step=leaves_per_step)
 
 
 @pytest.mark.parametrize("policy", ["depthwise", "leafwise"])

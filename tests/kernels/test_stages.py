@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import reference
 
-from gpuboost.dtypes import HIST_STRIDE, NODE, PIECE, PROGRESS
+from gpuboost.dtypes import GROWTH, HIST_STRIDE, NODE, PIECE, PROGRESS
 from gpuboost.kernels.cpu import gradients, histogram, partition, sampling
 from gpuboost.kernels.cpu._jit import exposed
 
@@ -60,11 +60,19 @@ def test_partition_is_stable(rng, pieces, missing_left):
     np.testing.assert_array_equal(rows, np.concatenate([before[left], before[~left]]))
 
 
+def units(unit):
+    growth = np.zeros(1, GROWTH)
+    growth["gradient_unit"] = growth["hessian_unit"] = unit
+    return growth
+
+
 def test_random_rounding_is_unbiased_and_depends_on_nothing_but_the_row(rng):
     n = 200_000
     g, h = np.full(n, 0.3), np.full(n, 0.7)
     out = np.empty(n, np.int64)
-    gradients.quantize(np.zeros(1, np.int64), g, h, np.empty(0), 1.0, 1.0, False, np.uint32(5), out)
+    growth = units(1.0)
+    growth["rounding_key"] = 5
+    gradients.quantize(np.zeros(1, np.int64), g, h, np.empty(0), growth, False, out)
     hessian = out & 0xFFFFFFFF
     gradient = (out - hessian) >> 32
     assert set(np.unique(gradient)) == {0, 1} and set(np.unique(hessian)) == {0, 1}
@@ -72,7 +80,7 @@ def test_random_rounding_is_unbiased_and_depends_on_nothing_but_the_row(rng):
     assert abs(hessian.mean() - 0.7) < 5 * np.sqrt(0.21 / n)
     assert abs(np.corrcoef(gradient, hessian)[0, 1]) < 0.01  # two independent draws
     again = np.empty(n // 2, np.int64)
-    gradients.quantize(np.zeros(1, np.int64), g[: n // 2], h[: n // 2], np.empty(0), 1.0, 1.0, False, np.uint32(5), again)
+    gradients.quantize(np.zeros(1, np.int64), g[: n // 2], h[: n // 2], np.empty(0), growth, False, again)
     np.testing.assert_array_equal(again, out[: n // 2])
 
 
@@ -80,8 +88,8 @@ def test_nearest_rounding_makes_weights_repetitions(rng):
     g, h = rng.normal(size=50), rng.random(50)
     weight = rng.integers(1, 5, 50).astype(float)
     out, single = np.empty(50, np.int64), np.empty(50, np.int64)
-    gradients.quantize(np.zeros(1, np.int64), g, h, weight, 1e4, 1e4, True, np.uint32(0), out)
-    gradients.quantize(np.zeros(1, np.int64), g, h, np.empty(0), 1e4, 1e4, True, np.uint32(0), single)
+    gradients.quantize(np.zeros(1, np.int64), g, h, weight, units(2.0**-14), True, out)
+    gradients.quantize(np.zeros(1, np.int64), g, h, np.empty(0), units(2.0**-14), True, single)
     np.testing.assert_array_equal(out, single * weight.astype(int))
 
 
@@ -93,8 +101,10 @@ def test_row_and_column_draws(rng):
     assert (np.diff(out[:n]) > 0).all()
     assert sampling.draw_rows(usable[:1], 1e-9, np.uint32(1), out) == 1  # never empty
     counts = np.zeros(10)
+    growth, features = np.zeros(1, GROWTH), np.empty(3, np.int32)
     for key in range(2000):
-        n = sampling.draw_features(3, np.uint32(key), np.ones(10, np.uint8), out)
-        assert n == 3
-        counts[out[:3]] += 1
+        growth["column_key"] = key
+        sampling.draw_features(growth, 10, features)
+        assert (np.diff(features) > 0).all()
+        counts[features] += 1
     assert abs(counts / 2000 - 0.3).max() < 0.05

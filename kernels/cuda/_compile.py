@@ -1,0 +1,58 @@
+"""From a ``.cu`` file and constants to launchable kernels."""
+
+import functools
+from importlib import resources
+
+from gpuboost.dtypes import LEAFWISE, N_CODES, SUM_BLOCK, SUM_LANES, SYMMETRIC
+from gpuboost.kernels.cuda._device import cupy
+from gpuboost.kernels.cuda._records import c_structs
+
+#: --fmad=false: a fused multiply-add rounds once where the CPU rounds twice.
+OPTIONS = ("--std=c++17", "--fmad=false")
+
+#: Threads of a block, by kernel family; the occupancy they give is in tests/kernels/cuda/compile_table.json.
+THREADS = {"HISTOGRAM_THREADS": 512, "SCAN_THREADS": 128, "PARTITION_THREADS": 256, "LEAF_THREADS": 256, "GROWTH_THREADS": 256}
+
+FILES = ("histogram", "split", "partition", "growth", "leaves", "reduce")
+
+
+def source(name, group_features, count_rows):
+    """The whole text of a file: constants, records, common code, kernels."""
+    constants = {
+        **THREADS,
+        "N_CODES": N_CODES,
+        "LANES": SUM_LANES,
+        "SUM_BLOCK": SUM_BLOCK,
+        "LEAFWISE": LEAFWISE,
+        "SYMMETRIC": SYMMETRIC,
+        "GROUP_FEATURES": group_features,
+        "COUNT_ROWS": int(count_rows),
+    }
+    defines = "".join(f"#define {key} {value}\n" for key, value in constants.items())
+    return "".join((defines, c_structs(), _read("common.cuh"), _read(f"{name}.cu")))
+
+
+def _read(file):
+    return resources.files(__package__).joinpath(file).read_text(encoding="utf-8")
+
+
+@functools.cache
+def module(name, group_features, count_rows, device_id):
+    """A compiled file for one device."""
+    with cupy().cuda.Device(device_id):
+        return cupy().RawModule(code=source(name, group_features, count_rows), options=OPTIONS)
+
+
+class Kernels:
+    """All kernels for one layout of the bins, by name."""
+
+    def __init__(self, group_features, count_rows, device_id):
+        self._layout = group_features, count_rows, device_id
+        self._functions = {}
+
+    def launch(self, file, name, grid, block, args, shared_mem=0):
+        """Launch a kernel on the current stream; scalars must be numpy scalars of the parameter's type."""
+        function = self._functions.get(name)
+        if function is None:
+            function = self._functions[name] = module(file, *self._layout).get_function(name)
+        function(grid, block, args, shared_mem=shared_mem)

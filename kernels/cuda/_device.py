@@ -1,0 +1,53 @@
+"""Which device: CuPy and a GPU, or the emulated device."""
+
+import functools
+import os
+
+INSTALL = 'pip install ".[cuda12]" (or ".[cuda13]" for a CUDA 13 driver)'
+
+
+def emulated():
+    """Whether the emulated device was asked for."""
+    return os.environ.get("GPUBOOST_EMULATE_CUDA", "") not in ("", "0")
+
+
+def cupy():
+    """CuPy, or its stand-in on the emulated device."""
+    return _stand_in() if emulated() else _real()
+
+
+@functools.cache
+def _stand_in():
+    from gpuboost.kernels.emulation import cupy_stand_in
+
+    return cupy_stand_in
+
+
+@functools.cache
+def _real():
+    import cupy
+
+    return cupy
+
+
+def missing(index):
+    """None if CUDA device number ``index`` can be used, else what is missing and what to do."""
+    if not emulated():
+        try:
+            import cupy as _  # noqa: F401
+        except (ImportError, RuntimeError) as error:
+            return f"CuPy cannot be imported ({error}); install it with {INSTALL}"
+    try:
+        n = cupy().cuda.runtime.getDeviceCount()
+    except RuntimeError as error:  # CuPy's errors are RuntimeErrors
+        return f"no CUDA device answers ({error}); an NVIDIA driver and a GPU are needed"
+    if n == 0:
+        return "the driver reports no CUDA device"
+    if index >= n:
+        return f"there is no device number {index}: the driver reports {n} device{'s' if n > 1 else ''}"
+    if not emulated():
+        try:
+            import numba.cuda  # noqa: F401
+        except (ImportError, RuntimeError) as error:
+            return f"numba-cuda cannot be imported ({error}); install it with {INSTALL}"
+    return None

@@ -1,0 +1,225 @@
+"""The CUDA backend: arrays on one device, kernels launched in order, nothing read back while a tree grows."""
+
+import numpy as np
+
+from gpuboost.dtypes import SUM_BLOCK, SUM_LANES
+from gpuboost.kernels.cpu.backend import CpuBackend
+from gpuboost.kernels.cuda import binning, gradients, predict
+from gpuboost.kernels.cuda._compile import THREADS, Kernels
+from gpuboost.kernels.cuda._device import cupy
+from gpuboost.kernels.cuda.grower import CudaGrower, group_features_for, tile_rows_for
+
+#: Rows up to which prediction stays on the host: moving them would take longer than the trees.
+FEW_ROWS = 4096
+#: Bytes of a chunk of host rows on its way to the device.
+CHUNK_BYTES = 1 << 24
+
+
+class PendingScore:
+    """A metric whose sums are still on their way from the device."""
+
+    def __init__(self, metric, sums):
+        self.metric = metric
+        self._sums = sums  # on the device until the copy is done
+        self._host = cupy().cuda.alloc_pinned_memory(sums.nbytes)
+        stream = cupy().cuda.get_current_stream()
+        cupy().cuda.runtime.memcpyAsync(self._host.ptr, sums.data.ptr, sums.nbytes, 2, stream.ptr)
+        self._arrived = cupy().cuda.Event()
+        self._arrived.record()
+
+    def ready(self):
+        """Whether the sums have arrived."""
+        return self._arrived.done
+
+    def value(self):
+        """The metric; waits for the sums."""
+        self._arrived.synchronize()
+        total = np.frombuffer(self._host, np.float64, 2)
+        return self.metric.score(total[0], total[1]).value()
+
+
+class CudaBackend:
+    """See ``gpuboost.backend.Backend``."""
+
+    name = "cuda"
+
+    def __init__(self, n_threads, device_id):
+        self.host = CpuBackend(n_threads)  # for work on host arrays: cuts, base scores, few rows
+        self.device = cupy().cuda.Device(device_id)
+        self.group_features = group_features_for(self.device)
+        self.kernels = Kernels(self.group_features, False, device_id)
+
+    def __enter__(self):
+        self.device.__enter__()
+        return self
+
+    def __exit__(self, *exc):
+        self.host.__exit__(*exc)
+        cupy().get_default_memory_pool().free_all_blocks()
+        self.device.__exit__(*exc)
+
+    # --- arrays
+
+    def put(self, host):
+        """A host array on the device."""
+        return cupy().asarray(host)
+
+    def to_host(self, array):
+        """A device array on the host."""
+        return cupy().asnumpy(array)
+
+    def empty(self, shape, dtype):
+        """An array to be filled."""
+        return cupy().empty(shape, dtype)
+
+    # --- binning
+
+    def column_cuts(self, values, weight, max_bins):
+        """Cuts of one column of host values."""
+        return self.host.column_cuts(values, weight, max_bins)
+
+    def map_columns(self, n, job):
+        """Call ``job(i)`` for i < n on the host."""
+        self.host.map_columns(n, job)
+
+    def bin_matrix(self, x, cuts, n_cuts, by_rows):
+        """Bins in the device's layout: (None, bins). Rows go up in chunks; while one is binned the next is on its way."""
+        n_rows, n_features = x.shape
+        cp, group = cupy(), self.group_features
+        bins = cp.zeros((-(-n_features // group) * n_rows * group,), np.uint8)
+        kernel = binning.bin_values(cuts.dtype.type)
+        device_cuts, device_n_cuts = self.put(cuts), self.put(n_cuts)
+        for first, chunk in self._chunks(x):
+            kernel(
+                chunk.size, chunk, device_cuts, device_n_cuts, np.int64(first), np.int64(n_rows), np.int64(group), bins
+            )  # fmt: skip
+        return None, bins
+
+    def _chunks(self, x):
+        """Stretches of host rows as device arrays, uploaded through two pinned buffers."""
+        cp = cupy()
+        n_rows, n_features = x.shape
+        chunk_rows = min(n_rows, max(1, CHUNK_BYTES // (n_features * x.itemsize)))
+        pinned = [cp.cuda.alloc_pinned_memory(chunk_rows * n_features * x.itemsize) for _ in range(2)]
+        staged = [np.frombuffer(p, x.dtype, chunk_rows * n_features).reshape(chunk_rows, n_features) for p in pinned]
+        arrays = [cp.empty((chunk_rows, n_features), x.dtype) for _ in range(2)]
+        copied, consumed = [cp.cuda.Event() for _ in range(2)], [cp.cuda.Event() for _ in range(2)]
+        upload, compute = cp.cuda.Stream(non_blocking=True), cp.cuda.get_current_stream()
+        for number, first in enumerate(range(0, n_rows, chunk_rows)):
+            turn, m = number % 2, min(chunk_rows, n_rows - first)
+            if number >= 2:
+                copied[turn].synchronize()  # the pinned buffer has been read
+                upload.wait_event(consumed[turn])  # and the device buffer has been binned
+            np.copyto(staged[turn][:m], x[first : first + m])
+            cp.cuda.runtime.memcpyAsync(arrays[turn].data.ptr, pinned[turn].ptr, staged[turn][:m].nbytes, 1, upload.ptr)
+            copied[turn].record(upload)
+            compute.wait_event(copied[turn])
+            yield first, arrays[turn][:m]
+            consumed[turn].record(compute)
+        for event in copied:
+            event.synchronize()  # before the pinned buffers go
+
+    # --- gradients
+
+    def gradients(self, loss, y, raw, weight, g, h, sums):
+        """Gradients and hessians of all outputs into g and h, and the weighted sums of their absolute values."""
+        n_outputs, n_rows = raw.shape
+        gradients.gradients(loss.grad_hess, loss.joint)(n_rows, y, raw, g, h)
+        n_blocks = -(-n_rows // SUM_BLOCK)
+        blocks = self._scratch("gradient_blocks", (n_blocks, n_outputs, 2))
+        weighted = np.int32(weight.size > 0)
+        self._reduce("sum_gradients", (n_blocks, n_outputs), (g, h, weight, blocks, np.int64(n_rows), weighted))
+        self._reduce("sum_blocks", (n_outputs,), (blocks, sums, np.int32(n_blocks)))
+
+    def begin_tree(self, sums, k, rooms, keys, growth):
+        """Scales and keys of the next tree."""
+        gradients.BEGIN_TREE(1, sums, np.int64(k), *map(np.float64, rooms), *keys, growth)
+
+    def quantize(self, g, h, weight, growth, nearest, out):
+        """Packed fixed-point gradients into ``out``."""
+        gradients.QUANTIZE[nearest](g.shape[0], g, h, weight, np.bool_(weight.size > 0), growth, out)
+
+    def fixed_point_sum(self, values, weight, scale):
+        """Exact sum of host values."""
+        return self.host.fixed_point_sum(values, weight, scale)
+
+    def mean_of_rows(self, metric, y, raw, weight):
+        """Weighted mean of a metric's row function, when it arrives."""
+        n_rows = y.shape[0]
+        values = self._scratch("metric_values", (n_rows,))
+        gradients.metric_values(metric.row_value, metric.per_row)(n_rows, y, raw, values)
+        n_blocks = -(-n_rows // SUM_BLOCK)
+        blocks, out = self._scratch("metric_blocks", (n_blocks, 1, 2)), self.empty((1, 2), np.float64)
+        self._reduce("sum_values", (n_blocks,), (values, weight, blocks, np.int64(n_rows), np.int32(weight.size > 0)))
+        self._reduce("sum_blocks", (1,), (blocks, out, np.int32(n_blocks)))
+        return PendingScore(metric, out)
+
+    def _reduce(self, name, grid, args):
+        self.kernels.launch("reduce", name, grid, (SUM_LANES,), args)
+
+    def _scratch(self, name, shape):
+        """A buffer that lives as long as the backend."""
+        buffers = self.__dict__.setdefault("_buffers", {})
+        key = name, shape
+        if key not in buffers:
+            buffers[key] = self.empty(shape, np.float64)
+        return buffers[key]
+
+    # --- sampling
+
+    def mix_key(self, seed, a=0, b=0, c=0):
+        """A key for one purpose."""
+        return self.host.mix_key(seed, a, b, c)
+
+    def draw_rows(self, usable, fraction, key, out):
+        """Rows of one round: (rows, how many), both on the device."""
+        n = usable.shape[0]
+        tile_rows = tile_rows_for(n)
+        n_tiles = -(-n // tile_rows)
+        if "_drawn" not in self.__dict__:
+            self._drawn = self.empty((n_tiles,), np.int32), self.empty((1,), np.int32)
+        lefts, count = self._drawn
+        threads, draw = THREADS["PARTITION_THREADS"], (usable, np.int32(n), np.float64(fraction * 4294967296.0), np.uint32(key), lefts)
+        self.kernels.launch("partition", "count_drawn", (n_tiles,), (threads,), (*draw, np.int32(tile_rows)))
+        self.kernels.launch("partition", "collect_drawn", (n_tiles,), (threads,), (*draw, out, count, np.int32(tile_rows)))
+        return out, count
+
+    def draw_features(self, n_features, growth, out):
+        """Features of one tree."""
+        self.kernels.launch(
+            "growth", "draw_features", (1,), (1,), (growth, out, self._mask(n_features), np.int32(n_features), np.int32(out.size))
+        )
+
+    def _mask(self, n):
+        if "_feature_mask" not in self.__dict__:
+            self._feature_mask = self.empty((n,), np.uint8)
+        return self._feature_mask
+
+    # --- growth
+
+    def make_grower(self, binned, limits):
+        """A grower with buffers for every tree of a fit."""
+        return CudaGrower(self, binned, limits)
+
+    # --- prediction
+
+    def add_trees(self, x, forest, first_tree, end_tree, out):
+        """Add trees to the raw scores ``out`` (n_outputs, n_rows) of host rows."""
+        if x.shape[0] <= FEW_ROWS:
+            self.host.add_trees(x, forest, first_tree, end_tree, out)
+            return
+        arrays = [self.put(a) for a in forest.walk_arrays]
+        numbers = np.int64(first_tree), np.int64(end_tree), np.int64(forest.n_outputs)
+        for first, chunk in self._chunks(x):
+            end = first + chunk.shape[0]
+            raw = self.put(np.ascontiguousarray(out[:, first:end]))
+            predict.ADD_VALUE_TREES(chunk.shape[0], chunk, *arrays, *numbers, raw)
+            out[:, first:end] = self.to_host(raw)
+
+    def probabilities(self, raw):
+        """Class probabilities of raw scores on the host."""
+        return self.host.probabilities(raw)
+
+    def list_splits(self, *args):
+        """Write trees as lists of splits."""
+        self.host.list_splits(*args)

@@ -1,0 +1,122 @@
+// What all .cu files share: types, packed sums, the twins of gpuboost/formulas.py, and scans over a block.
+//
+// _compile.py puts in front of this file the constants (#define) and the records of gpuboost/dtypes.py as C structs. No #include anywhere:
+// NVRTC needs no headers then, and the same text runs under emulation.
+//
+// Float code here must give the bits of its CPU twin: same operations in the same order, compiled with --fmad=false.
+
+typedef unsigned char u8;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+#define FULL_WARP 0xffffffffu
+#define WARP 32
+
+// A packed pair of sums, (gradient << 32) + hessian, is one 64-bit number here as on the CPU.
+__device__ __forceinline__ int gradient_of(i64 packed) { return (int)(packed >> 32); }
+__device__ __forceinline__ int hessian_of(i64 packed) { return (int)packed; }
+
+__device__ __forceinline__ double no_split() { return __longlong_as_double((i64)0xfff0000000000000ull); }  // -infinity
+
+__device__ __forceinline__ u32 hash32(u32 key, u32 x) {
+    x = x * 0x9E3779B1u + key;
+    x ^= x >> 16;
+    x *= 0x7FEB352Du;
+    x ^= x >> 15;
+    x *= 0x846CA68Bu;
+    x ^= x >> 16;
+    return x;
+}
+
+__device__ __forceinline__ double threshold_l1(double g, double alpha) {
+    if (g > alpha) return g - alpha;
+    if (g < -alpha) return g + alpha;
+    return 0.0;
+}
+
+__device__ __forceinline__ double leaf_weight(double g, double h, const Growth& p) {
+    const double d = h + p.reg_lambda;
+    if (!(d > 0.0)) return 0.0;
+    double w = -threshold_l1(g, p.reg_alpha) / d;
+    if (p.max_delta_step > 0.0) {
+        w = w > p.max_delta_step ? p.max_delta_step : w;
+        w = w < -p.max_delta_step ? -p.max_delta_step : w;
+    }
+    return w;
+}
+
+__device__ __forceinline__ double leaf_score(double g, double h, const Growth& p) {
+    const double w = leaf_weight(g, h, p);
+    return -(2.0 * g * w + (h + p.reg_lambda) * w * w + 2.0 * p.reg_alpha * fabs(w));
+}
+
+__device__ __forceinline__ double packed_score(i64 sums, const Growth& p) {
+    return leaf_score((double)gradient_of(sums) * p.gradient_unit, (double)hessian_of(sums) * p.hessian_unit, p);
+}
+
+// Score of both sides of a cut, or no_split() if a side is too light.
+__device__ __forceinline__ double cut_score(i64 left, i64 total, const Growth& p) {
+    const double least = fmax(p.min_child_weight, 0.5 * p.hessian_unit);  // a side without hessian is no side
+    const double gl = (double)gradient_of(left) * p.gradient_unit;
+    const double hl = (double)hessian_of(left) * p.hessian_unit;
+    const double gr = (double)gradient_of(total) * p.gradient_unit - gl;
+    const double hr = (double)hessian_of(total) * p.hessian_unit - hl;
+    if (!(hl >= least && hr >= least)) return no_split();
+    if (p.reg_alpha == 0.0 && p.max_delta_step == 0.0) return gl * gl / (hl + p.reg_lambda) + gr * gr / (hr + p.reg_lambda);
+    return leaf_score(gl, hl, p) + leaf_score(gr, hr, p);
+}
+
+// Where the byte of (row, feature) is: features in groups of GROUP_FEATURES, a group's rows one after another.
+__device__ __forceinline__ i64 bin_at(i64 n_rows, i64 row, int feature) {
+    return (feature / GROUP_FEATURES * n_rows + row) * GROUP_FEATURES + feature % GROUP_FEATURES;
+}
+
+__device__ __forceinline__ bool goes_right(u8 bin, const Split& split) {
+    const u8 shift = split.missing_left ? 0 : 1;
+    return (u8)(bin - shift) > (u8)(split.bin - shift);
+}
+
+// The i-th of n + 1 ascending borders at or below x: which node a tile belongs to.
+__device__ __forceinline__ int last_at_or_below(const int* borders, int n, int x) {
+    int low = 0, high = n;
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+        if (borders[middle] <= x) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+template <class T>
+__device__ __forceinline__ T warp_inclusive_sum(T x) {
+    for (int distance = 1; distance < WARP; distance *= 2) {
+        const T other = __shfl_up_sync(FULL_WARP, x, distance);
+        if ((threadIdx.x & (WARP - 1)) >= distance) x += other;
+    }
+    return x;
+}
+
+template <class T>
+__device__ __forceinline__ T warp_sum(T x) {
+    for (int distance = WARP / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(FULL_WARP, x, distance);
+    return x;
+}
+
+// Sum of x over the threads before this one; total: over all. All threads of the block must call it; warp_sums has an entry per warp.
+template <class T>
+__device__ __forceinline__ T block_exclusive_sum(T x, T* warp_sums, T& total) {
+    const int lane = threadIdx.x & (WARP - 1), warp = threadIdx.x / WARP, n_warps = blockDim.x / WARP;
+    const T inclusive = warp_inclusive_sum(x);
+    if (lane == WARP - 1) warp_sums[warp] = inclusive;
+    __syncthreads();
+    T before = 0, all = 0;
+    for (int w = 0; w < n_warps; w++) {
+        const T sum = warp_sums[w];
+        if (w < warp) before += sum;
+        all += sum;
+    }
+    total = all;
+    __syncthreads();  // warp_sums may be written again
+    return before + inclusive - x;
+}

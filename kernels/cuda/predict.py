@@ -1,0 +1,34 @@
+"""Prediction, one thread per row."""
+
+import numpy as np
+
+from gpuboost.kernels.cuda.rowwise import RowKernel
+
+
+def add_binned_tree(i, bins, nodes, values, n_rows, group_features, raw):
+    """Walk one tree on the bins of a row."""
+    k = 0
+    while nodes[k].left >= 0:
+        split = nodes[k].split
+        f = split.feature
+        b = bins[(f // group_features * n_rows + i) * group_features + f % group_features]
+        shift = np.uint8(0) if split.missing_left else np.uint8(1)
+        goes_right = np.uint8(b - shift) > np.uint8(split.bin - shift)
+        k = nodes[k].right if goes_right else nodes[k].left
+    raw[i] += values[k]
+
+
+def add_value_trees(i, x, tree_begin, feature, threshold, missing_left, left, right, value, first_tree, end_tree, n_outputs, out):
+    """Walk trees on the values of a row, in the order of the trees."""
+    for t in range(first_tree, end_tree):
+        begin = tree_begin[t]
+        k = begin
+        while left[k] >= 0:
+            v = np.float64(x[i, feature[k]])
+            goes_left = v <= threshold[k] or (v != v and missing_left[k] != 0)
+            k = begin + (left[k] if goes_left else right[k])
+        out[t % n_outputs, i] += value[k]
+
+
+ADD_BINNED_TREE = RowKernel(add_binned_tree)
+ADD_VALUE_TREES = RowKernel(add_value_trees)

@@ -1,0 +1,66 @@
+// Float sums in the one order of all devices: see kernels/cpu/gradients.py. A block of LANES threads takes SUM_BLOCK rows.
+
+__device__ __forceinline__ double fold(double own, double* lanes) {
+    lanes[threadIdx.x] = own;
+    __syncthreads();
+    for (int step = LANES / 2; step > 0; step /= 2) {
+        if (threadIdx.x < step) lanes[threadIdx.x] += lanes[threadIdx.x + step];
+        __syncthreads();
+    }
+    const double sum = lanes[0];
+    __syncthreads();  // lanes may be written again
+    return sum;
+}
+
+// Weighted sums of |g| and h of each block of rows and output.
+extern "C" __global__ void __launch_bounds__(LANES, 1) sum_gradients(
+    const double* g, const double* h, const double* weight, double* blocks /* [n_blocks][n_outputs][2] */, i64 n_rows, int weighted)
+{
+    __shared__ double lanes[LANES];
+    const i64 begin = (i64)blockIdx.x * SUM_BLOCK, end = min(begin + SUM_BLOCK, n_rows), output = blockIdx.y;
+    double sum_g = 0.0, sum_h = 0.0;
+    for (i64 i = begin + threadIdx.x; i < end; i += LANES) {
+        const double w = weighted ? weight[i] : 1.0;
+        sum_g += fabs(g[output * n_rows + i]) * w;
+        sum_h += h[output * n_rows + i] * w;
+    }
+    sum_g = fold(sum_g, lanes);
+    sum_h = fold(sum_h, lanes);
+    if (threadIdx.x == 0) {
+        blocks[2 * (blockIdx.x * gridDim.y + output)] = sum_g;
+        blocks[2 * (blockIdx.x * gridDim.y + output) + 1] = sum_h;
+    }
+}
+
+// Weighted sum of the rows' values and sum of the weights, of each block of rows.
+extern "C" __global__ void __launch_bounds__(LANES, 1) sum_values(
+    const double* values, const double* weight, double* blocks /* [n_blocks][1][2] */, i64 n_rows, int weighted)
+{
+    __shared__ double lanes[LANES];
+    const i64 begin = (i64)blockIdx.x * SUM_BLOCK, end = min(begin + SUM_BLOCK, n_rows);
+    double sum = 0.0, sum_w = 0.0;
+    for (i64 i = begin + threadIdx.x; i < end; i += LANES) {
+        const double w = weighted ? weight[i] : 1.0;
+        sum += w * values[i];
+        sum_w += w;
+    }
+    sum = fold(sum, lanes);
+    sum_w = fold(sum_w, lanes);
+    if (threadIdx.x == 0) {
+        blocks[2 * blockIdx.x] = sum;
+        blocks[2 * blockIdx.x + 1] = sum_w;
+    }
+}
+
+// Add up the blocks: out[output][0..1].
+extern "C" __global__ void __launch_bounds__(LANES, 1) sum_blocks(const double* blocks, double* out, int n_blocks)
+{
+    __shared__ double lanes[LANES];
+    const int output = blockIdx.x, n_outputs = gridDim.x;
+    for (int s = 0; s < 2; s++) {
+        double sum = 0.0;
+        for (int block = threadIdx.x; block < n_blocks; block += LANES) sum += blocks[2 * ((i64)block * n_outputs + output) + s];
+        sum = fold(sum, lanes);
+        if (threadIdx.x == 0) out[2 * output + s] = sum;
+    }
+}

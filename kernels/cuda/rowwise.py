@@ -1,0 +1,158 @@
+"""Kernels with one thread per row, written as scalar Python functions ``body(i, *args)`` and compiled by numba.
+
+The same body runs on a GPU (numba.cuda), and as a loop on the emulated device. It takes arrays and numbers; an array is indexed as on the
+CPU, so losses, metrics and formulas serve both devices as they are.
+
+On a GPU numba is only the compiler. It contracts a * b + c into one rounding and has no switch for that; its PTX says ``fma.rn``, which is
+replaced by a multiplication and an addition before the driver sees it. The result is launched like the other kernels, by CuPy.
+"""
+
+import functools
+import math
+import re
+import types
+
+import numba
+import numpy as np
+
+from gpuboost.kernels.cuda._device import cupy, emulated
+
+THREADS = 256
+
+
+class RowKernel:
+    """A compiled body; call it as ``kernel(n, *args)``."""
+
+    def __init__(self, body):
+        self.body = body
+        self.name = body.__name__
+        self._compiled = {}
+
+    def __call__(self, n, *args):
+        """Run ``body(i, *args)`` for i < n. Arrays must be contiguous; numbers must be numpy scalars."""
+        if n == 0:
+            return
+        if emulated():
+            self._emulate(n, args)
+        else:
+            self._launch(n, args)
+
+    # --- on a GPU
+
+    def _launch(self, n, args):
+        signature = tuple(_numba_type(a) for a in args)
+        device = cupy().cuda.Device()
+        key = signature, device.id
+        function = self._compiled.get(key)
+        if function is None:
+            capability = device.compute_capability
+            ptx, name = self.ptx(signature, (int(capability[:-1]), int(capability[-1])))
+            loaded = cupy().cuda.function.Module()
+            loaded.load(ptx.encode())
+            function = self._compiled[key] = loaded.get_function(name)
+        flat = [np.int64(n)]
+        for a in args:
+            flat += _flatten(a)
+        function((-(-n // THREADS),), (THREADS,), flat)
+
+    def ptx(self, signature, capability):
+        """PTX without fused multiply-adds, and the kernel's name in it, for argument types and a compute capability."""
+        from numba import cuda
+
+        body = on_device(self.body)
+
+        def kernel(n, *args):
+            i = cuda.grid(1)
+            if i < n:
+                body(i, *args)
+
+        kernel.__name__ = self.name
+        text, _ = cuda.compile_ptx(_spread(kernel, len(signature)), (numba.int64, *signature), cc=capability)
+        text = without_fma(text)
+        return text, re.search(r"\.visible \.entry (\w+)\(", text).group(1)
+
+    # --- on the emulated device
+
+    def _emulate(self, n, args):
+        from gpuboost.kernels.emulation.control import counters, settings
+
+        loop = self._compiled.get("loop")
+        if loop is None:
+            loop = self._compiled["loop"] = _loop(self.body)
+        counters.launched(self.name)
+        first, step = _visiting_order(n, settings.order, settings.seed)
+        loop(n, first, step, *(a.view(np.ndarray) if isinstance(a, np.ndarray) else a for a in args))
+
+
+def _loop(body):
+    body = numba.njit(error_model="numpy")(body)
+
+    @numba.njit(error_model="numpy")
+    def loop(n, first, step, *args):
+        i = first
+        for _ in range(n):
+            body(i, *args)
+            i = (i + step) % n
+
+    return loop
+
+
+def _visiting_order(n, order, seed):
+    """Start and step, modulo n, of an order in which all of n threads have their turn."""
+    if order == "forward" or n == 1:
+        return 0, 1
+    if order == "reverse":
+        return n - 1, n - 1
+    rng = np.random.default_rng(seed)
+    step = int(rng.integers(1, n))
+    while math.gcd(step, n) != 1:
+        step += 1
+    return int(rng.integers(n)), step
+
+
+@functools.cache
+def on_device(function):
+    """A Python function and all Python functions it calls, as numba.cuda device functions."""
+    from numba import cuda
+
+    names = set(function.__code__.co_names)
+    scope = {k: _device_value(v) if k in names else v for k, v in function.__globals__.items()}
+    cells = tuple(types.CellType(_device_value(c.cell_contents)) for c in function.__closure__ or ())
+    copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
+    return cuda.jit(device=True)(copy)
+
+
+def _device_value(value):
+    return on_device(value) if isinstance(value, types.FunctionType) else value
+
+
+def _spread(kernel, n_args):
+    """``kernel(n, *args)`` with named parameters, as numba wants it for a signature."""
+    names = [f"a{k}" for k in range(n_args)]
+    scope = {"kernel": on_device(kernel)}
+    exec(f"def {kernel.__name__}(n, {', '.join(names)}):\n    kernel(n, {', '.join(names)})", scope)  # noqa: S102
+    return scope[kernel.__name__]
+
+
+def without_fma(ptx):
+    """PTX with every fused multiply-add written as a multiplication and an addition, each rounded."""
+
+    def two_roundings(match):
+        kind, target, a, b, c = match.groups()
+        return f"{{\n\t.reg .{kind} %product;\n\tmul.rn.{kind} %product, {a}, {b};\n\tadd.rn.{kind} {target}, %product, {c};\n\t}}"
+
+    return re.sub(r"fma\.rn\.(f64|f32)\s+([^,]+), ([^,]+), ([^,]+), ([^;]+);", two_roundings, ptx)
+
+
+def _numba_type(value):
+    if hasattr(value, "__cuda_array_interface__"):
+        return numba.types.Array(numba.from_dtype(value.dtype), value.ndim, "C")
+    return numba.typeof(value)
+
+
+def _flatten(value):
+    """An argument as numba's kernels take it: an array is (meminfo, parent, items, item size, data, shape, strides)."""
+    if not hasattr(value, "__cuda_array_interface__"):
+        return [value]
+    numbers = [0, 0, value.size, value.dtype.itemsize]
+    return [*map(np.int64, numbers), value, *map(np.int64, value.shape), *map(np.int64, value.strides)]

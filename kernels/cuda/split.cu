@@ -1,0 +1,276 @@
+// Split search. A block takes two siblings and some features, a warp one feature at a time: it takes the smaller sibling's histogram off the
+// parent's, which leaves the larger one's, and scores every cut of both in both missing directions. A lane holds BINS_PER_LANE consecutive bins.
+//
+// Of equal scores the lowest (feature, bin, missing direction) wins, on every device.
+
+#define BINS_PER_LANE (N_CODES / WARP)
+#define NOISE 9.094947017729282e-13  // 2**-40: gains below this part of the score are the rounding error of a subtraction
+
+struct Best {
+    double score;
+    int key;  // (bin << 1) + missing_left
+};
+
+__device__ __forceinline__ Best better(Best a, Best b) { return b.score > a.score || (b.score == a.score && b.key < a.key) ? b : a; }
+
+__device__ __forceinline__ Best warp_best(Best own) {
+    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+        const Best other = {__shfl_xor_sync(FULL_WARP, own.score, distance), __shfl_xor_sync(FULL_WARP, own.key, distance)};
+        own = better(own, other);
+    }
+    return own;
+}
+
+__device__ __forceinline__ bool enough_rows(int n_left, i64 n, const Growth& p) {
+    return n_left >= p.min_samples_leaf && n - n_left >= p.min_samples_leaf;
+}
+
+// Best cut of one feature of one node, from the cells of this lane; the same in all lanes. left: the sums of its left side.
+__device__ __forceinline__ Best scan_feature(
+    const i64* cells, const int* counts, int n_bins, i64 total, i64 n_rows, const Growth& p, i64& left, i64& missing)
+{
+    const int lane = threadIdx.x & (WARP - 1), first = lane * BINS_PER_LANE;
+    i64 prefix[BINS_PER_LANE], own_sum = 0;
+    int count_prefix[BINS_PER_LANE], own_count = 0;
+    missing = __shfl_sync(FULL_WARP, cells[0], 0);
+    const int missing_count = COUNT_ROWS ? __shfl_sync(FULL_WARP, counts[0], 0) : 0;
+#pragma unroll
+    for (int k = 0; k < BINS_PER_LANE; k++) {
+        if (first + k > 0) own_sum += cells[k];  // bin 0 is the missing value
+        prefix[k] = own_sum;
+        if (COUNT_ROWS) {
+            if (first + k > 0) own_count += counts[k];
+            count_prefix[k] = own_count;
+        }
+    }
+    const i64 before = warp_inclusive_sum(own_sum) - own_sum;
+    const int count_before = COUNT_ROWS ? warp_inclusive_sum(own_count) - own_count : 0;
+    const bool any_missing = missing != 0 || missing_count != 0;
+    Best best = {no_split(), 0};
+#pragma unroll
+    for (int k = 0; k < BINS_PER_LANE; k++) {
+        const int bin = first + k;
+        if (bin < 1 || bin > n_bins - (any_missing ? 0 : 1)) continue;
+        const i64 sums = before + prefix[k];
+        const int n_left = COUNT_ROWS ? count_before + count_prefix[k] : 0;
+        if (!COUNT_ROWS || enough_rows(n_left, n_rows, p)) best = better(best, Best{cut_score(sums, total, p), 2 * bin});
+        if (any_missing && bin < n_bins && (!COUNT_ROWS || enough_rows(n_left + missing_count, n_rows, p)))
+            best = better(best, Best{cut_score(sums + missing, total, p), 2 * bin + 1});
+    }
+    best = warp_best(best);
+    const int bin = best.key >> 1;
+    i64 at_bin = 0;
+#pragma unroll
+    for (int k = 0; k < BINS_PER_LANE; k++)
+        if (first + k == bin) at_bin = before + prefix[k];
+    left = __shfl_sync(FULL_WARP, at_bin, bin / BINS_PER_LANE) + (best.key & 1 ? missing : 0);
+    return best;
+}
+
+// The sums of all rows, from any feature's cells.
+__device__ __forceinline__ i64 sum_cells(const i64* cells) {
+    const int lane = threadIdx.x & (WARP - 1);
+    i64 sum = 0;
+#pragma unroll
+    for (int k = 0; k < BINS_PER_LANE; k++) sum += cells[lane * BINS_PER_LANE + k];
+    return warp_sum(sum);
+}
+
+extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
+    Node* nodes,
+    const Pair* pairs,
+    const State* state,
+    const Growth* growth,
+    const int* features,  // [n_used]
+    const int* n_bins,    // [n_features]
+    const u8* masks,      // [2 * max_pairs][n_used]: features each child may use; not read if they may use all
+    i64* pool,
+    int* count_pool,
+    Split* found,         // [2 * max_pairs][gridDim.y]
+    int n_used,
+    int n_features,
+    int chunk_features,   // features of a block
+    int masked)
+{
+    __shared__ Best bests[2][SCAN_THREADS / WARP];
+    __shared__ Split splits[2][SCAN_THREADS / WARP];
+    const int which = blockIdx.x, warp = threadIdx.x / WARP, lane = threadIdx.x & (WARP - 1), n_warps = SCAN_THREADS / WARP;
+    if (which >= state->n_pairs) return;
+    const Growth p = *growth;
+    const Pair pair = pairs[which];
+    const bool is_root = pair.large < 0;
+    const int first = blockIdx.y * chunk_features, end = min(first + chunk_features, n_used);
+    const i64 slot_cells = (i64)n_features * N_CODES;
+    const int n_sides = is_root ? 1 : 2;
+    i64 totals[2];
+    totals[0] = is_root ? sum_cells(pool + (nodes[0].slot * slot_cells + (i64)features[0] * N_CODES)) : nodes[pair.small].sums;
+    totals[1] = is_root ? 0 : nodes[pair.large].sums;
+    if (is_root && blockIdx.y == 0 && threadIdx.x == 0) nodes[0].sums = totals[0];
+    Best best[2] = {{no_split(), 0}, {no_split(), 0}};
+    Split split[2] = {};
+    for (int j = first + warp; j < end; j += n_warps) {
+        const int f = features[j];
+        i64 cells[2][BINS_PER_LANE];
+        int counts[2][BINS_PER_LANE] = {};
+        const i64 at = (i64)f * N_CODES + lane * BINS_PER_LANE;
+        const i64 small_at = nodes[pair.small].slot * slot_cells + at;
+        const i64 large_at = is_root ? 0 : nodes[pair.large].slot * slot_cells + at;
+    #pragma unroll
+    for (int k = 0; k < BINS_PER_LANE; k++) {
+            cells[0][k] = pool[small_at + k];
+            if (COUNT_ROWS) counts[0][k] = count_pool[small_at + k];
+            if (is_root) continue;
+            cells[1][k] = pool[large_at + k] - cells[0][k];
+            pool[large_at + k] = cells[1][k];
+            if (COUNT_ROWS) {
+                counts[1][k] = count_pool[large_at + k] - counts[0][k];
+                count_pool[large_at + k] = counts[1][k];
+            }
+        }
+#pragma unroll
+        for (int side = 0; side < 2; side++) {  // a constant bound: the arrays stay in registers
+            if (side >= n_sides) continue;
+            if (masked && masks[(i64)(2 * which + side) * n_used + j] == 0) continue;
+            const Node& node = nodes[side == 0 ? pair.small : pair.large];
+            i64 left, missing;
+            const Best own = scan_feature(cells[side], counts[side], n_bins[f], totals[side], node.end - node.begin, p, left, missing);
+            if (own.score > best[side].score) {  // features ascend: the lowest of equals stays
+                best[side] = own;
+                split[side].left = left;
+                split[side].feature = f;
+                split[side].bin = own.key >> 1;
+                // missing values that training has not seen go to the heavier side
+                split[side].missing_left = missing == 0 ? hessian_of(left) >= hessian_of(totals[side] - left) : own.key & 1;
+            }
+        }
+    }
+#pragma unroll
+    for (int side = 0; side < 2; side++)
+        if (lane == 0) {
+            bests[side][warp] = best[side];
+            splits[side][warp] = split[side];
+        }
+    __syncthreads();
+    if (threadIdx.x >= n_sides) return;
+    const int side = threadIdx.x;
+    int winner = 0;
+    for (int w = 1; w < n_warps; w++) {
+        const double score = bests[side][w].score, top = bests[side][winner].score;
+        if (score > top || (score == top && splits[side][w].feature < splits[side][winner].feature)) winner = w;
+    }
+    const double score = bests[side][winner].score;
+    const double gain = score - packed_score(totals[side], p);
+    Split out = splits[side][winner];
+    out.gain = gain;
+    if (!(score > no_split() && gain > p.min_split_gain && gain > NOISE * score)) {
+        out.gain = 0.0;
+        out.feature = -1;
+    }
+    found[(i64)(2 * which + side) * gridDim.y + blockIdx.y] = out;
+}
+
+// Symmetric growth: one split for all open nodes. A block takes one feature, a thread one bin; nodes are gone through in their order, as the
+// sums of gains are floats.
+extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
+    Node* nodes,
+    const Pair* pairs,
+    const State* state,
+    const Growth* growth,
+    const int* features,
+    const int* n_bins,
+    const u8* masks,
+    i64* pool,
+    int* count_pool,
+    Split* found,  // [n_used]
+    int n_features,
+    int masked)
+{
+    __shared__ i64 warp_sums[N_CODES / WARP];
+    __shared__ int warp_counts[N_CODES / WARP];
+    __shared__ Best warp_bests[N_CODES / WARP];
+    __shared__ i64 missing_sums;
+    __shared__ int missing_counts, any_missing, heavier_left;
+    const int j = blockIdx.x, f = features[j], bin = threadIdx.x, last = n_bins[f];
+    const Growth p = *growth;
+    const i64 slot_cells = (i64)n_features * N_CODES, at = (i64)f * N_CODES + bin;
+    for (int which = 0; which < state->n_pairs; which++) {
+        if (pairs[which].large < 0) continue;
+        const i64 small = nodes[pairs[which].small].slot * slot_cells + at, large = nodes[pairs[which].large].slot * slot_cells + at;
+        pool[large] -= pool[small];
+        if (COUNT_ROWS) count_pool[large] -= count_pool[small];
+    }
+    if (threadIdx.x == 0) any_missing = 0;
+    __syncthreads();
+    if (bin == 0)
+        for (int i = 0; i < state->n_nodes; i++)
+            if (nodes[i].open) {
+                const i64 own = nodes[i].slot * slot_cells + at;
+                if (pool[own] != 0 || (COUNT_ROWS && count_pool[own] != 0)) any_missing = 1;
+            }
+    const bool is_root = state->n_nodes == 1;
+    i64 root_sums = 0;
+    if (is_root) {
+        const i64 own = pool[nodes[0].slot * slot_cells + (i64)features[0] * N_CODES + bin];
+        block_exclusive_sum(own, warp_sums, root_sums);
+        if (j == 0 && threadIdx.x == 0) nodes[0].sums = root_sums;
+    }
+    double gain[2] = {0.0, 0.0}, size = 0.0;
+    i64 left_hessian = 0, all_hessian = 0;
+    for (int i = 0; i < state->n_nodes; i++) {
+        if (!nodes[i].open) continue;
+        const i64 total = is_root ? root_sums : nodes[i].sums, n_rows = nodes[i].end - nodes[i].begin;
+        const i64 own = nodes[i].slot * slot_cells + at;
+        const i64 cell = pool[own];
+        const int count = COUNT_ROWS ? count_pool[own] : 0;
+        __syncthreads();  // the previous node's missing sums have been read
+        if (bin == 0) {
+            missing_sums = cell;
+            missing_counts = count;
+        }
+        i64 all_sums;
+        int all_counts, n_left = 0;
+        const i64 left = block_exclusive_sum(bin == 0 ? 0 : cell, warp_sums, all_sums) + (bin == 0 ? 0 : cell);
+        if (COUNT_ROWS) n_left = block_exclusive_sum(bin == 0 ? 0 : count, warp_counts, all_counts) + (bin == 0 ? 0 : count);
+        const i64 missing = missing_sums;
+        const int missing_count = missing_counts;
+        const bool has_missing = missing != 0 || missing_count != 0;
+        const double parent = packed_score(total, p);
+        size += parent;
+        left_hessian += hessian_of(left);
+        all_hessian += hessian_of(total);
+        if (bin >= 1 && bin <= last - (has_missing ? 0 : 1)) {
+            double score = no_split();
+            if (!COUNT_ROWS || enough_rows(n_left, n_rows, p)) score = cut_score(left, total, p);
+            if (score > no_split()) {  // a cut that this node may not take leaves it whole
+                gain[0] += score - parent;
+                if (!has_missing) gain[1] += score - parent;  // both directions are the same cut here
+            }
+            if (has_missing && bin < last && (!COUNT_ROWS || enough_rows(n_left + missing_count, n_rows, p))) {
+                const double other = cut_score(left + missing, total, p);
+                if (other > no_split()) gain[1] += other - parent;
+            }
+        }
+    }
+    __syncthreads();
+    const bool missing_somewhere = any_missing;
+    Best best = {no_split(), 0};
+    if (bin >= 1 && bin <= last - (missing_somewhere ? 0 : 1)) best = Best{gain[0], 2 * bin};
+    if (missing_somewhere && bin >= 1 && bin < last) best = better(best, Best{gain[1], 2 * bin + 1});
+    best = warp_best(best);
+    if ((threadIdx.x & (WARP - 1)) == 0) warp_bests[threadIdx.x / WARP] = best;
+    __syncthreads();
+    for (int w = 0; w < N_CODES / WARP; w++) best = better(best, Best{warp_bests[w].score, warp_bests[w].key});
+    if (bin == best.key >> 1) heavier_left = 2 * left_hessian >= all_hessian;
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    Split out = {};
+    out.feature = -1;
+    const bool allowed = !masked || masks[j] != 0;
+    if (allowed && best.score > 0.0 && best.score > p.min_split_gain && best.score > NOISE * (size + fabs(best.score))) {
+        out.gain = best.score;
+        out.feature = f;
+        out.bin = best.key >> 1;
+        out.missing_left = missing_somewhere ? best.key & 1 : heavier_left;
+    }
+    found[j] = out;
+}

@@ -1,0 +1,18 @@
+"""CUDA tests run on the emulated device; ``pytest -m gpu`` runs the same ones on a real one."""
+
+import pytest
+
+from gpuboost.kernels.cuda import _device
+
+
+@pytest.fixture(params=["emulated", pytest.param("gpu", marks=pytest.mark.gpu)], autouse=True)
+def device(request, monkeypatch):
+    """Where ``device="cuda"`` runs."""
+    if request.param == "emulated":
+        monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
+    else:
+        monkeypatch.delenv("GPUBOOST_EMULATE_CUDA", raising=False)
+        problem = _device.missing(0)
+        if problem is not None:
+            pytest.skip(problem)
+    return request.param

@@ -1,0 +1,77 @@
+"""How much the checks see: take out one barrier or one atomic at a time and look whether anything notices.
+
+    GPUBOOST_EMULATE_CUDA=1 python tests/cuda/mutation.py [--file histogram.cu]
+
+A mutant is killed if check mode reports something, the launch fails, or the model differs from the CPU's.
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import workload
+
+from gpuboost.kernels.cuda import _compile
+from gpuboost.kernels.emulation import control
+
+FILES = ("common.cuh", *(f"{name}.cu" for name in _compile.FILES))
+
+#: Mutants that nothing can notice, and why.
+HARMLESS = {}
+
+
+def sites(text):
+    """(line number, what, mutated text) of every barrier and atomic."""
+    for match in re.finditer(r"__syncthreads\(\);", text):
+        yield text.count("\n", 0, match.start()) + 1, "no barrier", text[: match.start()] + text[match.end() :]
+    for match in re.finditer(r"atomicAdd\(((?:\([^()]*\))?&[^;]*?), ([^;]+)\);", text):
+        target, value = match.groups()
+        line = text.count("\n", 0, match.start()) + 1
+        yield line, "no atomic", f"{text[: match.start()]}*({target}) += {value};{text[match.end() :]}"
+
+
+def killed_by(expected):
+    """What noticed the mutant, or None."""
+    for name, train in workload.trainings().items():
+        for order, seed in (("forward", 0), ("reverse", 0), ("random", 1)):
+            control.clear_reports()
+            with control.configure(order=order, seed=seed, mode="check"):
+                try:
+                    model = train("cuda")
+                except Exception as error:  # whatever the launch says
+                    return f"{name}: {type(error).__name__}"
+            if control.reports():
+                return f"{name}: {control.reports()[0]}"
+            if model.fingerprint() != expected[name]:
+                return f"{name}: another model"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--file", choices=FILES)
+    args = parser.parse_args()
+    expected = {name: train("cpu").fingerprint() for name, train in workload.trainings().items()}
+    read = _compile._read
+    if killed_by(expected) is not None:
+        sys.exit("the kernels as they are do not pass")
+    n, survivors = 0, []
+    for file in [args.file] if args.file else FILES:
+        for line, what, mutated in sites(read(file)):
+            _compile._read = lambda name, file=file, mutated=mutated: mutated if name == file else read(name)
+            _compile.module.cache_clear()
+            found = killed_by(expected)
+            n += 1
+            print(f"{file}:{line}: {what}: {found or 'NOT NOTICED'}", flush=True)
+            if found is None:
+                survivors.append(f"{file}:{line}: {what}: {HARMLESS.get((file, line, what), 'unexplained')}")
+    print(f"{n - len(survivors)} of {n} mutants noticed")
+    print("\n".join(survivors))
+    sys.exit(any(s.endswith("unexplained") for s in survivors))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""``device="cuda"`` trains the model of ``device="cpu"``, bit for bit."""
+
+import numpy as np
+import pytest
+
+from gpuboost import GPUBoostClassifier, GPUBoostRegressor
+
+POLICIES = ["depthwise", "leafwise", "symmetric"]
+#: Named options; "missing" and "weights" are properties of the data.
+OPTIONS = {
+    "missing": {},
+    "weights": {},
+    "subsample": {"subsample": 0.7},
+    "bytree": {"colsample_bytree": 0.6},
+    "bylevel": {"colsample_bylevel": 0.6},
+    "bynode": {"colsample_bynode": 0.6},
+    "early": {"early_stopping_rounds": 1},
+}
+PAIRS = [(a, b) for i, a in enumerate(OPTIONS) for b in list(OPTIONS)[i + 1 :]]
+
+
+def make(n, n_features, classes, missing, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, n_features)).astype(np.float32)
+    x[:, n_features // 2] = np.round(x[:, n_features // 2])
+    signal = x[:, 0] + x[:, -1] * x[:, n_features // 2] + 0.5 * rng.normal(size=n)
+    if missing:
+        x[rng.random(x.shape) < 0.1] = np.nan
+    y = signal if not classes else np.digitize(signal, np.quantile(signal, np.arange(1, classes) / classes))
+    return x, y, rng.exponential(size=n)
+
+
+def both(x, y, classes, weight=None, n_estimators=3, eval_rows=0, **options):
+    """Models trained on the CPU and on CUDA."""
+    kind = GPUBoostClassifier if classes else GPUBoostRegressor
+    models = []
+    for device in ("cpu", "cuda"):
+        model = kind(n_estimators=n_estimators, random_state=3, device=device, **options)
+        evals = {"eval_set": [(x[:eval_rows], y[:eval_rows])]} if eval_rows else {}
+        models.append(model.fit(x, y, sample_weight=weight, **evals))
+    return models
+
+
+def assert_same(cpu, cuda):
+    assert cuda.fingerprint() == cpu.fingerprint()
+    assert cuda.evals_result_ == cpu.evals_result_
+    for a, b in zip(cpu._ensemble.forest.trees, cuda._ensemble.forest.trees, strict=True):
+        for name in ("gain", "cover", "count", "bin"):
+            np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+
+
+def options_of(names, policy):
+    options = {"grow_policy": policy, "max_leaves" if policy == "leafwise" else "max_depth": 12 if policy == "leafwise" else 4}
+    for name in names:
+        options |= OPTIONS[name]
+    return options
+
+
+def check(n, n_features, classes, policy, names, **more):
+    x, y, weight = make(n, n_features, classes, "missing" in names)
+    early = {"eval_rows": n // 4, "n_estimators": 6, "learning_rate": 1.0} if "early" in names else {}
+    assert_same(*both(x, y, classes, weight if "weights" in names else None, **early, **options_of(names, policy), **more))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("classes", [0, 2, 5])
+def test_plain(classes, policy):
+    check(20_000, 12, classes, policy, [])
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("classes", [0, 2, 5])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_each_option(name, classes, policy):
+    check(3000, 12, classes, policy, [name])
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_pairs_of_options(pair):
+    turn = PAIRS.index(pair)
+    check(2500, 12, (0, 2, 5)[turn % 3], POLICIES[turn // 3 % 3], pair)

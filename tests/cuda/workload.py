@@ -1,0 +1,36 @@
+"""Small trainings that together run every kernel in every way: what check mode and the mutation score are run on."""
+
+import numpy as np
+
+from gpuboost import GPUBoostClassifier, GPUBoostRegressor
+
+
+def data(n=2600, n_features=18, seed=0):
+    """Rows over three tiles, two groups of features, some values missing."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, n_features)).astype(np.float32)
+    x[:, 5] = np.round(x[:, 5])
+    signal = x[:, 0] + x[:, 5] * x[:, 17] + 0.3 * rng.normal(size=n)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    return x, signal, rng.exponential(size=n)
+
+
+def trainings():
+    """{name: function of the device that returns a fitted model}."""
+    x, signal, weight = data()
+    labels = (signal > 0).astype(int)
+    small = {"n_estimators": 3, "random_state": 1}
+
+    def depthwise(device):
+        model = GPUBoostClassifier(max_depth=3, min_samples_leaf=20, colsample_bylevel=0.7, colsample_bynode=0.8, device=device, **small)
+        return model.fit(x, labels, sample_weight=weight, eval_set=(x[:500], labels[:500]))
+
+    def leafwise(device):
+        model = GPUBoostRegressor(grow_policy="leafwise", max_leaves=7, leaves_per_step=2, subsample=0.6, device=device, **small)
+        return model.fit(x, signal)
+
+    def symmetric(device):
+        options = {"grow_policy": "symmetric", "max_depth": 3, "colsample_bytree": 0.7, "min_samples_leaf": 3}
+        return GPUBoostClassifier(**options, device=device, **small).fit(x, np.digitize(signal, [-0.5, 0.5]))
+
+    return {"depthwise": depthwise, "leafwise": leafwise, "symmetric": symmetric}
