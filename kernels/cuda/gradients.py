@@ -1,6 +1,7 @@
 """Gradients, rounding and metric values, one thread per row, from the scalar functions that the CPU compiles too."""
 
 import functools
+import math
 
 import numpy as np
 
@@ -54,8 +55,8 @@ def quantize_nearest(i, g, h, weight, weighted, growth, gh):
     """Round to nearest in two steps, so that a row of weight k counts exactly as k rows."""
     w = weight[i] if weighted else 1.0
     g_scale, h_scale = 1.0 / growth[0].gradient_unit, 1.0 / growth[0].hessian_unit
-    qg = np.int64(np.floor(np.floor(g[i] * g_scale + 0.5) * w + 0.5))
-    qh = np.int64(np.floor(np.floor(h[i] * h_scale + 0.5) * w + 0.5))
+    qg = np.int64(math.floor(math.floor(g[i] * g_scale + 0.5) * w + 0.5))
+    qh = np.int64(math.floor(math.floor(h[i] * h_scale + 0.5) * w + 0.5))
     gh[i] = (qg << np.int64(32)) + qh
 
 
@@ -66,8 +67,8 @@ def quantize_at_random(i, g, h, weight, weighted, growth, gh):
     noise = hash32(growth[0].rounding_key, i)
     g_noise = np.float64(np.int32(noise & np.uint32(0xFFFF))) * (1.0 / 65536.0)
     h_noise = np.float64(np.int32(noise >> np.uint32(16))) * (1.0 / 65536.0)
-    qg = np.int64(np.int32(np.floor(g[i] * w * g_scale + g_noise)))
-    qh = np.int64(np.int32(np.floor(h[i] * w * h_scale + h_noise)))
+    qg = np.int64(np.int32(math.floor(g[i] * w * g_scale + g_noise)))
+    qh = np.int64(np.int32(math.floor(h[i] * w * h_scale + h_noise)))
     gh[i] = (qg << np.int64(32)) + qh
 
 

@@ -20,8 +20,8 @@ MIN_TILE_ROWS = 1024
 MAX_TILES = 4096
 #: Features that one block of the scan goes through.
 SCAN_FEATURES = 32
-#: Rounds whose trees are kept on the device before they are fetched.
-KEPT_TREES = 256
+#: Trees that are kept on the device before they are fetched: at most so many, in about so many bytes.
+KEPT_TREES, KEPT_BYTES = 256, 1 << 24
 
 
 def group_features_for(device):
@@ -60,6 +60,7 @@ class CudaGrower:
         self.n_chunks = self.n_used if limits.order == SYMMETRIC else -(-self.n_used // SCAN_FEATURES)
         n_tiles = -(-self.n_rows // self.tile_rows) + max_open
         n_found = self.n_used if limits.order == SYMMETRIC else 2 * self.max_pairs * self.n_chunks
+        self.max_kept = max(2, min(KEPT_TREES, KEPT_BYTES // (max_nodes * NODE.itemsize)))
         pool_shape = (self.n_slots, self.n_features, N_CODES)
         plan = {
             "rows": ((2, self.n_rows), ROW),
@@ -83,10 +84,10 @@ class CudaGrower:
             "leaf_tiles": ((limits.max_leaves + 1,), np.int32),
             "sums": ((limits.max_leaves, 2), FINE),
             "values": ((max_nodes,), np.float64),
-            "kept_nodes": ((KEPT_TREES, max_nodes), NODE),
-            "kept_values": ((KEPT_TREES, max_nodes), np.float64),
-            "kept_cover": ((KEPT_TREES, max_nodes), np.float64),
-            "kept_sizes": ((KEPT_TREES,), np.int32),
+            "kept_nodes": ((self.max_kept, max_nodes), NODE),
+            "kept_values": ((self.max_kept, max_nodes), np.float64),
+            "kept_cover": ((self.max_kept, max_nodes), np.float64),
+            "kept_sizes": ((self.max_kept,), np.int32),
         }
         check_memory(plan, backend.device)
         for name, (shape, dtype) in plan.items():
@@ -174,7 +175,7 @@ class CudaGrower:
 
     def finish(self, rows, g, h, weight, growth, learning_rate):
         """Leaf values from fine sums of the true gradients; the tree is kept until it is fetched."""
-        if self.n_kept == KEPT_TREES:
+        if self.n_kept == self.max_kept:
             self._fetch()
         kept, tile_rows = self.n_kept, np.int32(self.tile_rows)
         self._launch("leaves", "list_leaves", 1, "GROWTH_THREADS", (

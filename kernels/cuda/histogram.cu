@@ -51,7 +51,7 @@ __device__ __forceinline__ u32 used_in_group(const u8* used, int group, int n_fe
     return mask;
 }
 
-extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS) build_histograms(
+extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS, 2) build_histograms(
     const u8* bins,          // [n_groups][n_rows][GROUP_FEATURES]
     const int* rows,         // [2][n_rows]: the rows of a node are in the buffer of its depth's parity
     const i64* gh,           // [n_rows]
@@ -67,8 +67,9 @@ extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS) build_histograms
     int tile_rows)
 {
     extern __shared__ int cells[];
-    const int n_built = state->n_built, n_tiles = built_tiles[n_built];
-    const int first_tile = (i64)n_tiles * blockIdx.x / gridDim.x, end_tile = (i64)n_tiles * (blockIdx.x + 1) / gridDim.x;
+    const int n_built = state->n_built;
+    const u32 n_tiles = built_tiles[n_built];  // some thousands, times as many blocks: 32 bits hold it, and 64-bit division is slow
+    const int first_tile = n_tiles * blockIdx.x / gridDim.x, end_tile = n_tiles * (blockIdx.x + 1) / gridDim.x;
     if (first_tile == end_tile) return;
     const int group = blockIdx.y;
     const u32 mask = used_in_group(used, group, n_features);
@@ -94,17 +95,17 @@ extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS) build_histograms
             const i64 pair = gh[row];
             const int g = gradient_of(pair), h = hessian_of(pair);
 #if GROUP_FEATURES == 16
-            const uint4 words = *(const uint4*)&group_bins[row];
+            const uint4 words = __ldg((const uint4*)&group_bins[row]);
             add_word(words.x, 0, mask, g, h, cells);
             add_word(words.y, 4, mask, g, h, cells);
             add_word(words.z, 8, mask, g, h, cells);
             add_word(words.w, 12, mask, g, h, cells);
 #elif GROUP_FEATURES == 8
-            const uint2 words = *(const uint2*)&group_bins[row];
+            const uint2 words = __ldg((const uint2*)&group_bins[row]);
             add_word(words.x, 0, mask, g, h, cells);
             add_word(words.y, 4, mask, g, h, cells);
 #else
-            add_word(*(const u32*)&group_bins[row], 0, mask, g, h, cells);
+            add_word(__ldg((const u32*)&group_bins[row]), 0, mask, g, h, cells);
 #endif
         }
     }
@@ -113,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS) build_histograms
 }
 
 // The same without shared memory, for devices whose shared memory does not hold one word's features.
-extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS) build_histograms_global(
+extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS, 2) build_histograms_global(
     const u8* bins, const int* rows, const i64* gh, const u8* used, const Node* nodes, const int* built, const int* built_tiles,
     const State* state, i64* pool, int* count_pool, i64 n_rows, int n_features, int tile_rows)
 {

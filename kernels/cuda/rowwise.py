@@ -85,7 +85,7 @@ class RowKernel:
 
 
 def _loop(body):
-    body = numba.njit(error_model="numpy")(body)
+    body = on_host(body)
 
     @numba.njit(error_model="numpy")
     def loop(n, first, step, *args):
@@ -115,15 +115,25 @@ def on_device(function):
     """A Python function and all Python functions it calls, as numba.cuda device functions."""
     from numba import cuda
 
+    return cuda.jit(device=True)(_with_callees(function, on_device))
+
+
+@functools.cache
+def on_host(function):
+    """A Python function and all Python functions it calls, compiled for the CPU."""
+    return numba.njit(error_model="numpy")(_with_callees(function, on_host))
+
+
+def _with_callees(function, compiled):
+    """A copy of a function that calls compiled versions of the Python functions it names."""
+
+    def replaced(value):
+        return compiled(value) if isinstance(value, types.FunctionType) else value
+
     names = set(function.__code__.co_names)
-    scope = {k: _device_value(v) if k in names else v for k, v in function.__globals__.items()}
-    cells = tuple(types.CellType(_device_value(c.cell_contents)) for c in function.__closure__ or ())
-    copy = types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
-    return cuda.jit(device=True)(copy)
-
-
-def _device_value(value):
-    return on_device(value) if isinstance(value, types.FunctionType) else value
+    scope = {k: replaced(v) if k in names else v for k, v in function.__globals__.items()}
+    cells = tuple(types.CellType(replaced(c.cell_contents)) for c in function.__closure__ or ())
+    return types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
 
 
 def _spread(kernel, n_args):

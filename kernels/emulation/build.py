@@ -5,12 +5,11 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-FLAGS = ["-std=c++20", "-O2", "-g1", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-w"]
+FLAGS = ["-std=c++20", "-O2", "-g1", "-fPIC", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-w"]
 #: Instrumentation of check and count mode. The hooks it calls are ours (runtime.cpp); libtsan and libubsan are not linked.
 CHECKS = [
     "-DEMULATED_CHECKS",
@@ -31,46 +30,35 @@ def cache_folder():
 def build(source, options, checked):
     """Path of the library of a source; ``checked`` adds what check and count mode need."""
     defines = [o for o in options if o.startswith("-D")]
-    parts = [
-        source,
-        repr(defines),
-        str(checked),
-        (HERE / "cuda_on_cpu.h").read_text(),
-        (HERE / "runtime.cpp").read_text(),
-        repr(FLAGS + CHECKS),
-    ]
-    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:20]
-    library = cache_folder() / f"{key}.so"
-    if not library.exists():
-        _compile(source, defines, checked, library)
-    return library
+    checks = CHECKS if checked else []
+    runtime = _kept("runtime", ".o", (HERE / "runtime.cpp").read_text(), [*checks[:1], "-c"], [])
+    kernels = _kept("kernels", ".o", translate(source), [*defines, *checks, "-c"], [])
+    # linked without the flags of the checks, which would bring in the sanitizers' own libraries
+    return _kept("library", ".so", "", ["-shared", "-Wl,-Bsymbolic"], [str(kernels), str(runtime)])
 
 
-def _compile(source, defines, checked, library):
+def _kept(name, suffix, text, flags, objects):
+    """Compile a text unless that has been done before; returns the path of the result."""
+    header = (HERE / "cuda_on_cpu.h").read_text()
+    key = hashlib.sha256("\0".join((text, header, repr(flags + objects + FLAGS))).encode()).hexdigest()[:20]
+    target = cache_folder() / f"{name}-{key}{suffix}"
+    if target.exists():
+        return target
     compiler = shutil.which("g++")
     if compiler is None:
         raise RuntimeError("the emulated CUDA device needs g++: install it, for example with apt-get install g++")
     with tempfile.TemporaryDirectory() as folder:
-        text, kernels_o, runtime_o = (Path(folder) / name for name in ("kernels.cpp", "kernels.o", "runtime.o"))
-        text.write_text(translate(source))
-        flags = [compiler, *(f for f in FLAGS if f != "-shared"), f"-I{HERE}", *defines]
-        checks = CHECKS if checked else []
-        commands = [
-            [*flags, *checks, "-c", str(text), "-o", str(kernels_o)],
-            [*flags, *checks[:1], "-c", str(HERE / "runtime.cpp"), "-o", str(runtime_o)],
-        ]
-        unfinished = Path(folder) / "library.so"
-        link = [compiler, "-shared", "-Wl,-Bsymbolic", str(kernels_o), str(runtime_o), "-o", str(unfinished)]
-        processes = [subprocess.Popen(c, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for c in commands]
-        outputs = [(p.communicate()[0], p.returncode) for p in processes]
-        outputs.append((lambda r: (r.stdout + r.stderr, r.returncode))(subprocess.run(link, capture_output=True, text=True)))
-        for output, code in outputs:
-            if code != 0:
-                raise RuntimeError(f"the emulated device cannot compile this source:\n{output[:4000]}")
+        source = Path(folder) / f"{name}.cpp"
+        source.write_text(text)
+        command = [compiler, *FLAGS, f"-I{HERE}", *flags, str(source), *objects, "-o", str(Path(folder) / "result")]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"the emulated device cannot compile this source:\n{done.stderr[:4000]}")
         # another process may do the same at the same time: whoever is last replaces a whole file by a whole file
-        beside = library.with_suffix(f".{os.getpid()}.tmp")
-        shutil.copy(unfinished, beside)
-        os.replace(beside, library)
+        beside = target.with_suffix(f".{os.getpid()}.tmp")
+        shutil.copy(Path(folder) / "result", beside)
+        os.replace(beside, target)
+    return target
 
 
 def translate(source):
@@ -89,7 +77,3 @@ def line_of(library, offset):
     found = subprocess.run(["addr2line", "-e", str(library), hex(offset - 1)], capture_output=True, text=True).stdout.strip()
     number = found.rsplit(":", 1)[-1].split(" ")[0]
     return int(number) if number.isdigit() else 0
-
-
-if __name__ == "__main__":
-    print(build(Path(sys.argv[1]).read_text(), sys.argv[2:], checked=False))

@@ -55,6 +55,7 @@ u64 warp(WarpOp op, unsigned mask, u64 value, int argument, int width, int line)
 unsigned active_mask();
 void* dynamic_shared();
 void atomic_access(const void* address, unsigned size, void* where);
+void read_access(const void* address, unsigned size, void* where);
 [[noreturn]] void fail(const char* message, int line);
 
 struct Argument { int size, is_pointer, is_float, element; };
@@ -166,8 +167,14 @@ EMULATED_UPDATE(atomicAdd, double, old + value)
 
 // --- loads, bits, arithmetic
 
+#ifdef EMULATED_CHECKS  // one access, whatever the compiler makes of the vector
+template <class T> static EMULATED_ATOMIC T __ldg(const T* address) {
+    emulated::read_access(address, sizeof(T), __builtin_return_address(0));
+    return *address;
+}
+#else
 template <class T> static inline T __ldg(const T* address) { return *address; }
-template <class T> static inline T __ldcs(const T* address) { return *address; }
+#endif
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
 static inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 static inline int __clz(int x) { return x ? __builtin_clz(x) : 32; }

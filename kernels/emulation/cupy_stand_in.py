@@ -40,6 +40,7 @@ class _Allocation:
         if n_bytes > free:
             raise MemoryError(f"out of device memory: {n_bytes} bytes asked for, {free} free")
         self.n_bytes = n_bytes
+        self.label = "global memory"  # what findings and counts call it
         self._raw = np.full(n_bytes + 3 * _GUARD, _GUARD_BYTE, np.uint8)
         self._first = -self._raw.ctypes.data % _GUARD + _GUARD
         self.bytes = self._raw[self._first : self._first + n_bytes]
@@ -220,7 +221,9 @@ class Function:
         if checked:
             library.emulated_forget_arrays()
             for allocation in list(_allocations.values()):
-                library.emulated_know_array(ctypes.c_void_p(allocation.address), ctypes.c_size_t(allocation.n_bytes), b"global memory")
+                library.emulated_know_array(
+                    ctypes.c_void_p(allocation.address), ctypes.c_size_t(allocation.n_bytes), allocation.label.encode()
+                )
         launch = getattr(library, f"launch_{self.name}")
         launch.restype = ctypes.c_char_p
         addresses = (ctypes.c_void_p * len(values))(*(v.ctypes.data for v in values))

@@ -246,7 +246,8 @@ static u64 serial, launch_stamp, block_stamp;
 struct KernelCounts { u64 launches, threads, shared_atomics, shared_atomic_passes, global_atomics, load_sectors, load_bytes, store_sectors, store_bytes; };
 static std::map<std::string, KernelCounts> counts;
 struct Request { const void* where; unsigned warp, occurrence; u64 unit; };  // one lane's part of a warp's access
-static std::vector<Request> loads, stores, shared_atomics;
+static std::map<std::string, std::vector<Request>> loads, stores;  // by array
+static std::vector<Request> shared_atomics;
 static std::unordered_map<u64, unsigned> occurrences;
 
 static void note(const char* kind, const Region* region, const void* where, const void* other, int line = 0) {
@@ -323,7 +324,7 @@ static void count_access(const Region& region, const char* address, unsigned siz
     }
     if (region.shared) return;
     const unsigned occurrence = occurrence_of(where);
-    std::vector<Request>& requests = kind == READ ? loads : stores;
+    std::vector<Request>& requests = (kind == READ ? loads : stores)[region.name];
     for (u64 sector = (u64)address / 32; sector <= ((u64)address + size - 1) / 32; sector++)
         requests.push_back({where, running->position.warp, occurrence, sector});
     (kind == READ ? own.load_bytes : own.store_bytes) += size;
@@ -349,6 +350,7 @@ static void access(const void* pointer, unsigned size, AccessKind kind, const vo
 }
 
 void atomic_access(const void* address, unsigned size, void* where) { access(address, size, ATOMIC, where); }
+void read_access(const void* address, unsigned size, void* where) { access(address, size, READ, where); }
 
 static u64 distinct(std::vector<Request>& requests) {
     std::sort(requests.begin(), requests.end(), [](const Request& a, const Request& b) {
@@ -380,8 +382,12 @@ static u64 passes(std::vector<Request>& requests) {
 static void count_block() {
     KernelCounts& own = counts[kernel_name];
     own.threads += threads.size();
-    own.load_sectors += distinct(loads);
-    own.store_sectors += distinct(stores);
+    for (auto& entry : loads) {
+        const u64 n = distinct(entry.second);
+        own.load_sectors += n;
+        if (entry.first != "global memory") counts[std::string(kernel_name) + ":" + entry.first].load_sectors += n;
+    }
+    for (auto& entry : stores) own.store_sectors += distinct(entry.second);
     own.shared_atomic_passes += passes(shared_atomics);
     occurrences.clear();
 }

@@ -4,7 +4,14 @@ import ctypes
 import functools
 import importlib.util
 import re
+import subprocess
+import tempfile
+import types
 from pathlib import Path
+from unittest import mock
+
+import numba
+import numpy as np
 
 #: Architectures, and which NVRTC compiles for them.
 ARCHITECTURES = {"cu12": (70, 75, 80, 86, 89, 90, 100, 120), "cu13": (75, 80, 86, 89, 90, 100, 110, 120)}
@@ -25,29 +32,42 @@ MULTIPROCESSOR = {
 RESERVED_SHARED = 1024
 
 
+def in_wheel(path):
+    """A file that one of NVIDIA's wheels installs; raises if it is not there: the gate must not pass unseen."""
+    spec = importlib.util.find_spec("nvidia")
+    for root in spec.submodule_search_locations if spec else ():
+        if (Path(root) / path).exists():
+            return str(Path(root) / path)
+    raise RuntimeError(f"nvidia/{path} is missing: the test extra installs it")
+
+
 @functools.cache
 def nvrtc(version):
-    """The library of a wheel; raises if it is not installed: the gate must not pass unseen."""
-    folder, file = {"cu12": ("nvidia/cuda_nvrtc/lib", "libnvrtc.so.12"), "cu13": ("nvidia/cu13/lib", "libnvrtc.so.13")}[version]
-    for root in importlib.util.find_spec("nvidia").submodule_search_locations:
-        path = Path(root).parent / folder / file
-        if path.exists():
-            return ctypes.CDLL(str(path))
-    raise RuntimeError(f"{file} is missing: the test extra installs it with nvidia-cuda-nvrtc")
+    """The compiler library of a CUDA version."""
+    return ctypes.CDLL(in_wheel({"cu12": "cuda_nvrtc/lib/libnvrtc.so.12", "cu13": "cu13/lib/libnvrtc.so.13"}[version]))
 
 
 def compile_cubin(version, source, architecture, options):
     """(cubin, log) of a source, with the options that CuPy adds to its users'."""
+    return _compile(version, source, (*options, f"-arch=sm_{architecture}", "--ptxas-options=-v"), "CUBIN")
+
+
+def compile_ptx(version, source, architecture, options):
+    """PTX of a source."""
+    return _compile(version, source, (*options, f"-arch=compute_{architecture}"), "PTX")[0].decode()
+
+
+def _compile(version, source, options, kind):
     lib = nvrtc(version)
     program = ctypes.c_void_p()
     _check(lib, lib.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernels.cu", 0, None, None))
-    all_options = [*options, "-ftz=true", "--device-as-default-execution-space", f"-arch=sm_{architecture}", "--ptxas-options=-v"]
+    all_options = [*options, "-ftz=true", "--device-as-default-execution-space"]
     array = (ctypes.c_char_p * len(all_options))(*(o.encode() for o in all_options))
     status = lib.nvrtcCompileProgram(program, len(all_options), array)
     log = _text(lib, lib.nvrtcGetProgramLogSize, lib.nvrtcGetProgramLog, program).decode()
     if status != 0:
-        raise AssertionError(f"sm_{architecture}: {log}")
-    return _text(lib, lib.nvrtcGetCUBINSize, lib.nvrtcGetCUBIN, program), log
+        raise AssertionError(f"{options}: {log}")
+    return _text(lib, getattr(lib, f"nvrtcGet{kind}Size"), getattr(lib, f"nvrtcGet{kind}"), program), log
 
 
 def _text(lib, size_of, get, program):
@@ -91,3 +111,37 @@ def occupancy(architecture, threads, registers, shared_bytes):
     }
     limit = min(limits, key=lambda name: limits[name])
     return 100 * limits[limit] * threads // max_threads, limit
+
+
+def sass(cubin):
+    """{kernel: its machine instructions}."""
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        text = subprocess.run([in_wheel("cu13/bin/nvdisasm"), "-c", file.name], capture_output=True, text=True, check=True).stdout
+    parts = re.split(r"\n\s*\.section\s+\.text\.(\w+)", text)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def row_kernel_ptx(kernel, arguments, architecture):
+    """PTX of a row kernel for arguments given as numpy arrays and scalars."""
+    import numba.cuda
+
+    capability = architecture // 10, architecture % 10
+    here = types.SimpleNamespace(compute_capability=capability)  # numba asks the device that is not there
+    signature = tuple(
+        numba.types.Array(numba.from_dtype(a.dtype), a.ndim, "C") if isinstance(a, np.ndarray) else numba.typeof(a) for a in arguments
+    )
+    with mock.patch("numba.cuda.dispatcher.get_current_device", lambda: here):
+        return kernel.ptx(signature, capability)[0]
+
+
+def assemble(ptx, architecture):
+    """(registers, spilled bytes) of a kernel given as PTX."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "kernel.ptx"
+        source.write_text(ptx)
+        command = [in_wheel("cu13/bin/ptxas"), f"-arch=sm_{architecture}", "-v", str(source), "-o", str(Path(folder) / "kernel.cubin")]
+        log = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    spilled = sum(map(int, re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", log).groups()))
+    return int(re.search(r"Used (\d+) registers", log)[1]), spilled

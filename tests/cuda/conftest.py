@@ -5,7 +5,7 @@ import pytest
 from gpuboost.kernels.cuda import _device
 
 
-@pytest.fixture(params=["emulated", pytest.param("gpu", marks=pytest.mark.gpu)], autouse=True)
+@pytest.fixture(params=["emulated", pytest.param("gpu", marks=pytest.mark.gpu)])
 def device(request, monkeypatch):
     """Where ``device="cuda"`` runs."""
     if request.param == "emulated":

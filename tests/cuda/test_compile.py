@@ -7,18 +7,22 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import compiling
 
-from gpuboost.kernels.cuda import _compile
+from gpuboost.dtypes import GROWTH, NODE
+from gpuboost.kernels.cuda import _compile, binning, gradients, predict
+from gpuboost.losses import LOSSES
+from gpuboost.metrics import ROW_METRICS
 
 TABLE = Path(__file__).parent / "compile_table.json"
-#: Threads and dynamic shared memory of kernels, for their occupancy.
+#: Dynamic shared memory of kernels.
 GROUP_BYTES = 16 * 256 * 4
-LAUNCH = {"build_histograms": ("HISTOGRAM_THREADS", 2 * GROUP_BYTES), "scan_pairs": ("SCAN_THREADS", 0)}
+DYNAMIC = {"build_histograms": 2 * GROUP_BYTES}
 
 
 def threads_of(kernel, source):
@@ -34,7 +38,7 @@ def measure(version, file, architecture):
     _, log = compiling.compile_cubin(version, source, architecture, _compile.OPTIONS)
     out = {}
     for kernel, (registers, spilled, shared) in compiling.usage(log).items():
-        dynamic = LAUNCH.get(kernel, (None, 0))[1]
+        dynamic = DYNAMIC.get(kernel, 0)
         percent, limit = compiling.occupancy(architecture, threads_of(kernel, source), registers, shared + dynamic)
         out[kernel] = {
             "registers": registers,
@@ -63,6 +67,56 @@ def test_compiles_without_spills_as_the_table_says(version, architecture, file):
 def test_the_histogram_kernel_fills_half_a_multiprocessor(architecture):
     table = json.loads(TABLE.read_text())
     assert table["cu12"][f"sm_{architecture}"]["histogram"]["build_histograms"]["occupancy"] >= 50
+
+
+@pytest.mark.parametrize("file", _compile.FILES)
+def test_no_multiplication_is_fused_with_an_addition(file):
+    assert "fma." not in compiling.compile_ptx("cu12", _compile.source(file, 16, True), 80, _compile.OPTIONS)
+
+
+@pytest.mark.parametrize("architecture", [75, 80, 86, 90, 120])
+@pytest.mark.parametrize("group_features", [4, 8, 16])
+def test_machine_code_of_the_histogram_loop(architecture, group_features):
+    cubin, _ = compiling.compile_cubin("cu12", _compile.source("histogram", group_features, False), architecture, _compile.OPTIONS)
+    code = compiling.sass(cubin)["build_histograms"]
+    assert "ATOMS.CAST" not in code and "ATOMS.CAS" not in code  # no compare-and-swap loop
+    assert "LDL" not in code and "STL" not in code  # no local memory
+    n_atomics = code.count("ATOMS.ADD") + code.count("ATOMS.POPC.INC")
+    assert n_atomics == 2 * group_features, n_atomics
+    assert {4: "LDG.E", 8: "LDG.E.64", 16: "LDG.E.128"}[group_features] in code  # a row's bins in one load
+
+
+def row_kernels():
+    """{name: (kernel, arguments)} of all kernels that numba compiles."""
+    f8, f4, i4, i8, u1 = (np.empty(1, t) for t in (np.float64, np.float32, np.int32, np.int64, np.uint8))
+    matrix, growth, nodes = np.empty((1, 1)), np.empty(1, GROWTH), np.empty(1, NODE)
+    one = np.int64(1)
+    out = {
+        "begin_tree": (gradients.BEGIN_TREE, (matrix, one, np.float64(1), np.float64(1), np.uint32(1), np.uint32(1), growth)),
+        "add_binned_tree": (predict.ADD_BINNED_TREE, (u1, nodes, f8, one, one, f8)),
+    }
+    for nearest, kernel in gradients.QUANTIZE.items():
+        out[f"quantize-{nearest}"] = kernel, (f8, f8, f8, np.bool_(True), growth, i8)
+    for loss in LOSSES.values():
+        out[loss.name] = gradients.gradients(loss.grad_hess, loss.joint), (f8, matrix, matrix, matrix)
+    for metric in ROW_METRICS.values():
+        out[metric.name] = gradients.metric_values(metric.row_value, metric.per_row), (f8, matrix, f8)
+    for x, cuts in ((f4, np.float32), (f8, np.float64), (i8, np.float64)):
+        values, table = np.empty((1, 1), x.dtype), np.empty((1, 256), cuts)
+        out[f"bins-{x.dtype}"] = binning.bin_values(cuts), (values, table, i4, one, one, one, u1)
+        trees = (i8, i4, f8, u1, i4, i4, f8, one, one, one)
+        out[f"trees-{x.dtype}"] = predict.ADD_VALUE_TREES, (values, *trees, matrix)
+    return out
+
+
+@pytest.mark.parametrize("name", row_kernels())
+def test_row_kernels_assemble_without_spills_and_fused_additions(name):
+    kernel, arguments = row_kernels()[name]
+    for architecture in (75, 80, 86, 89, 90, 100, 120):
+        ptx = compiling.row_kernel_ptx(kernel, arguments, architecture)
+        assert "fma." not in ptx
+        _, spilled = compiling.assemble(ptx, architecture)
+        assert spilled == 0
 
 
 if __name__ == "__main__":

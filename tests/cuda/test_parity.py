@@ -5,6 +5,8 @@ import pytest
 
 from gpuboost import GPUBoostClassifier, GPUBoostRegressor
 
+pytestmark = pytest.mark.usefixtures("device")
+
 POLICIES = ["depthwise", "leafwise", "symmetric"]
 #: Named options; "missing" and "weights" are properties of the data.
 OPTIONS = {
@@ -79,3 +81,53 @@ def test_each_option(name, classes, policy):
 def test_pairs_of_options(pair):
     turn = PAIRS.index(pair)
     check(2500, 12, (0, 2, 5)[turn % 3], POLICIES[turn // 3 % 3], pair)
+
+
+ODD = {
+    "one row": (1, 3, {}),
+    "two rows": (2, 1, {}),
+    "one feature": (3000, 1, {}),
+    "1,000 features": (300, 1000, {}),
+    "2 bins": (3000, 6, {"max_bins": 2}),
+    "256 bins": (9000, 6, {"max_bins": 256}),
+    "rows counted": (3000, 6, {"min_samples_leaf": 40}),
+    "penalties": (3000, 6, {"reg_alpha": 2.0, "reg_lambda": 0.0, "max_delta_step": 0.3, "min_split_gain": 0.5, "min_child_weight": 3.0}),
+    "many leaves": (6000, 6, {"max_depth": 9}),
+    "several leaves at once": (3000, 6, {"leaves_per_step": 4, "max_leaves": 20}),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_odd_shapes_and_limits(name, policy):
+    n, n_features, options = ODD[name]
+    if policy == "symmetric" and "max_leaves" in options:
+        options = {"max_depth": 5}
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(n, n_features)).astype(np.float32)
+    y = (x[:, 0] > 0) + x[:, -1] * 2 + 0.1 * rng.normal(size=n)
+    x[rng.random(x.shape) < 0.05] = np.nan
+    assert_same(*both(x, y, 0, rng.exponential(size=n), grow_policy=policy, **options))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_columns_without_information_and_rare_classes(policy):
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(4000, 5))
+    x[:, 1] = np.nan
+    x[:, 2] = 7.0
+    y = np.where(np.arange(4000) < 3, 2, (x[:, 0] > 0).astype(int))  # three rows of the third class
+    assert_same(*both(x, y, 3, grow_policy=policy))
+    x[:] = np.nan
+    assert_same(*both(x, y, 3, grow_policy=policy))
+
+
+@pytest.mark.parametrize("order", ["reverse", "random"])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_order_of_threads_and_blocks_does_not_matter(policy, order, device):
+    if device != "emulated":
+        pytest.skip("a GPU has an order of its own")
+    from gpuboost.kernels.emulation import control
+
+    with control.configure(order=order, seed=5):
+        check(20_000, 12, 5, policy, ["missing", "weights", "subsample", "bynode"])
