@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import importlib
 import importlib.util
 import re
 import subprocess
@@ -125,8 +126,7 @@ def sass(cubin):
 
 def row_kernel_ptx(kernel, arguments, architecture):
     """PTX of a row kernel for arguments given as numpy arrays and scalars."""
-    import numba.cuda
-
+    importlib.import_module("numba.cuda")  # the name that is replaced below
     capability = architecture // 10, architecture % 10
     here = types.SimpleNamespace(compute_capability=capability)  # numba asks the device that is not there
     signature = tuple(

@@ -73,13 +73,26 @@ extern "C" __global__ void no_atomic(const unsigned char* bins, int* out) {
     __syncthreads();
     for (int i = threadIdx.x; i < 256; i += blockDim.x) out[i] = s[i];
 }
-extern "C" __global__ void uninitialised(int* out) { __shared__ int s[64]; atomicAdd(&s[threadIdx.x], 1); __syncthreads(); out[threadIdx.x] = s[threadIdx.x]; }
+extern "C" __global__ void uninitialised(int* out) {
+    __shared__ int s[64];
+    atomicAdd(&s[threadIdx.x], 1);
+    out[threadIdx.x] = s[threadIdx.x];
+}
 extern "C" __global__ void outside(int* out) { out[threadIdx.x + 8] = 1; }
 extern "C" __global__ void divergent(int* out) { if (threadIdx.x < 16) __syncthreads(); out[threadIdx.x] = 1; }
-extern "C" __global__ void wrong_mask(int* out) { if (threadIdx.x < 16) out[threadIdx.x] = __shfl_down_sync(0xffffffffu, (int)threadIdx.x, 1); }
-extern "C" __global__ void between_blocks(int* out) { if (blockIdx.x == 0) out[threadIdx.x] = 7; else out[64 + threadIdx.x] = out[threadIdx.x]; }
+extern "C" __global__ void wrong_mask(int* out) {
+    if (threadIdx.x < 16) out[threadIdx.x] = __shfl_down_sync(0xffffffffu, (int)threadIdx.x, 1);
+}
+extern "C" __global__ void between_blocks(int* out) {
+    if (blockIdx.x == 0) out[threadIdx.x] = 7;
+    else out[64 + threadIdx.x] = out[threadIdx.x];
+}
 extern "C" __global__ void misaligned(const int* in, uint2* out) { out[threadIdx.x] = *(const uint2*)(in + 1 + 2 * threadIdx.x); }
-extern "C" __global__ void too_little_shared(int* out) { extern __shared__ int s[]; s[threadIdx.x] = 1; __syncthreads(); out[threadIdx.x] = s[threadIdx.x]; }
+extern "C" __global__ void too_little_shared(int* out) {
+    extern __shared__ int s[];
+    s[threadIdx.x] = 1;
+    out[threadIdx.x] = s[threadIdx.x];
+}
 """
 
 
