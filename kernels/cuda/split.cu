@@ -191,6 +191,7 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
     __shared__ i64 missing_sums;
     __shared__ int missing_counts, any_missing, heavier_left;
     const int j = blockIdx.x, f = features[j], bin = threadIdx.x, last = n_bins[f];
+    if (state->n_pairs == 0) return;  // the tree is finished; else at least one node is open, and its turn below is a barrier
     const Growth p = *growth;
     const i64 slot_cells = (i64)n_features * N_CODES, at = (i64)f * N_CODES + bin;
     for (int which = 0; which < state->n_pairs; which++) {
@@ -199,14 +200,14 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
         pool[large] -= pool[small];
         if (COUNT_ROWS) count_pool[large] -= count_pool[small];
     }
-    if (threadIdx.x == 0) any_missing = 0;
-    __syncthreads();
-    if (bin == 0)
+    if (bin == 0) {
+        any_missing = 0;
         for (int i = 0; i < state->n_nodes; i++)
             if (nodes[i].open) {
                 const i64 own = nodes[i].slot * slot_cells + at;
                 if (pool[own] != 0 || (COUNT_ROWS && count_pool[own] != 0)) any_missing = 1;
             }
+    }
     const bool is_root = state->n_nodes == 1;
     i64 root_sums = 0;
     if (is_root) {
@@ -251,7 +252,6 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
             }
         }
     }
-    __syncthreads();
     const bool missing_somewhere = any_missing;
     Best best = {no_split(), 0};
     if (bin >= 1 && bin <= last - (missing_somewhere ? 0 : 1)) best = Best{gain[0], 2 * bin};

@@ -70,8 +70,8 @@ def test_atomics_and_reads_of_the_histogram_kernel():
 def test_check_mode_finds_nothing():
     expected = {name: train("cpu").fingerprint() for name, train in workload.trainings().items()}
     control.clear_reports()
-    for order in control.ORDERS:
-        with control.configure(order=order, seed=1, mode="check"):
+    for order, device in zip(control.ORDERS, workload.DEVICES, strict=True):
+        with control.configure(order=order, seed=1, mode="check", **device):
             for name, train in workload.trainings().items():
                 assert train("cuda").fingerprint() == expected[name]
     assert control.reports() == []

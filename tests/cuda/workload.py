@@ -22,7 +22,7 @@ def trainings():
     small = {"n_estimators": 3, "random_state": 1}
 
     def depthwise(device):
-        model = GPUBoostClassifier(max_depth=3, min_samples_leaf=20, colsample_bylevel=0.7, colsample_bynode=0.8, device=device, **small)
+        model = GPUBoostClassifier(max_depth=4, min_samples_leaf=20, colsample_bylevel=0.7, colsample_bynode=0.8, device=device, **small)
         return model.fit(x, labels, sample_weight=weight, eval_set=(x[:500], labels[:500]))
 
     def leafwise(device):
@@ -33,4 +33,16 @@ def trainings():
         options = {"grow_policy": "symmetric", "max_depth": 3, "colsample_bytree": 0.7, "min_samples_leaf": 3}
         return GPUBoostClassifier(**options, device=device, **small).fit(x, np.digitize(signal, [-0.5, 0.5]))
 
-    return {"depthwise": depthwise, "leafwise": leafwise, "symmetric": symmetric}
+    def symmetric_without_missing_values(device):
+        return GPUBoostRegressor(grow_policy="symmetric", max_depth=3, device=device, **small).fit(np.nan_to_num(x), signal)
+
+    return {
+        "depthwise": depthwise,
+        "leafwise": leafwise,
+        "symmetric": symmetric,
+        "symmetric, nothing missing": symmetric_without_missing_values,
+    }
+
+
+#: Devices on which the trainings are run: a block has one tile to build or many, and shared memory has room for histograms or has not.
+DEVICES = ({}, {"n_multiprocessors": 1}, {"n_multiprocessors": 1, "shared_bytes": 4 << 10})
