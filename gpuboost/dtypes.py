@@ -151,3 +151,65 @@ LABEL_SPLIT = np.dtype(
     ],
     align=True,
 )
+
+#: Criteria of classical trees. Gini impurity and squared error are one: both are decided by sums of squares.
+SQUARES, ENTROPY, POISSON, MISCLASSIFICATION, ABSOLUTE = 0, 1, 2, 3, 4
+
+#: How a classical tree finds the cut of a feature: the best one, one at random, the middle of the cell.
+BEST, RANDOM, MIDPOINT = 0, 1, 2
+
+#: How the categories of a nominal feature are divided: in an order that is best for two classes and for numbers, one against the others, or
+#: in every way; AUTOMATIC takes every way if there are few categories and three classes or more, else the order.
+AUTOMATIC, FISHER, ONE_VS_REST, EXHAUSTIVE = 0, 1, 2, 3
+
+#: What the grower of a classical tree needs to know besides the data.
+TREE_GROWTH = np.dtype(
+    [
+        ("weight_unit", np.float64),  # value of one step of the fixed-point weights: a power of two
+        ("value_unit", np.float64),  # and of weight times target
+        ("min_weight_leaf", np.float64),
+        ("min_gain", np.float64),
+        ("min_samples_split", np.int64),
+        ("min_samples_leaf", np.int64),
+        ("criterion", np.int32),
+        ("splitter", np.int32),
+        ("division", np.int32),  # of nominal features
+        ("max_depth", np.int32),
+        ("max_leaves", np.int32),  # 0: no limit, growth goes depth first; else the node of highest gain is split first
+        ("max_features", np.int32),
+        ("key", np.uint32),
+    ],
+    align=True,
+)
+
+#: A node of a classical tree.
+TREE_NODE = np.dtype(
+    [
+        ("threshold", np.float64),
+        ("gain", np.float64),  # decrease of weight times impurity
+        ("begin", np.int64),  # its rows are rows[begin:end]
+        ("end", np.int64),
+        ("feature", np.int32),  # of the best split, made or not; -1: there is none
+        ("code", np.int32),  # codes up to this one go left; -1: the categories that go left are in a set
+        ("first_word", np.int32),  # where the set is
+        ("left", np.int32),  # -1: a leaf
+        ("right", np.int32),
+        ("parent", np.int32),
+        ("depth", np.int32),
+        ("key", np.uint32),  # of its random choices; depends on the path to it alone
+        ("missing_left", np.uint8),
+    ],
+    align=True,
+)
+
+#: A node of a classical tree as prediction reads it: one cache line holds it. The right child stands behind the left one.
+WALK_NODE = np.dtype(
+    [
+        ("threshold", np.float64),
+        ("feature", np.int32),
+        ("left", np.int32),  # -1: a leaf
+        ("first_word", np.int32),
+        ("missing_left", np.uint8),
+    ],
+    align=True,
+)

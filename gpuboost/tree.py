@@ -10,6 +10,7 @@ import numpy as np
 
 from gpuboost.backend import Backend
 from gpuboost.binning import cut_table
+from gpuboost.dtypes import WALK_NODE
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,6 @@ class Tree:
 
     feature: np.ndarray  # (n_nodes,) int32, -1 in leaves
     threshold: np.ndarray  # (n_nodes,) float64
-    bin: np.ndarray  # (n_nodes,) uint8: the threshold as a bin of the training data
     missing_left: np.ndarray  # (n_nodes,) uint8
     left: np.ndarray  # (n_nodes,) int32, -1 in leaves
     right: np.ndarray  # (n_nodes,) int32
@@ -37,13 +37,11 @@ class Tree:
         left = nodes["left"].copy()
         inner = left >= 0
         feature = np.where(inner, split["feature"], -1).astype(np.int32)
-        bins = np.where(inner, split["bin"], 0).astype(np.uint8)
         # the table's padding is +inf, which is the threshold of "values left, missing right"
-        threshold = np.where(inner, cuts[feature, bins.astype(np.int64) - 1], 0.0)
+        threshold = np.where(inner, cuts[feature, np.where(inner, split["bin"], 0).astype(np.int64) - 1], 0.0)
         return cls(
             feature=feature,
             threshold=threshold,
-            bin=bins,
             missing_left=np.where(inner, split["missing_left"], 0).astype(np.uint8),
             left=left,
             right=nodes["right"].copy(),
@@ -57,6 +55,50 @@ class Tree:
     def n_leaves(self) -> int:
         """Number of leaves."""
         return (len(self.left) + 1) // 2
+
+
+@dataclass(frozen=True)
+class ClassicalTree(Tree):
+    """A tree whose nodes say what they know: shares of the classes, or means, of one or several outputs.
+
+    A row goes left at a nominal feature if its category is in the node's set. The children of a node stand side by side.
+    """
+
+    impurity: np.ndarray  # (n_nodes,) float64
+    first_word: np.ndarray  # (n_nodes,) int32: where the node's set begins in ``sets``, -1: the feature is not nominal
+    sets: np.ndarray  # (n_words,) uint64: bit c of a set is category code c, bit 0 the missing value
+
+    # value is (n_nodes, n_channels) here, gain is weight times decrease of impurity, cover is the weight
+
+    @property
+    def depth(self) -> np.ndarray:
+        """Depth of every node."""
+        depth = np.zeros(len(self.left), np.int32)
+        for i in np.flatnonzero(self.left >= 0):
+            depth[self.left[i]] = depth[self.right[i]] = depth[i] + 1
+        return depth
+
+
+@dataclass(frozen=True)
+class ClassicalForest:
+    """Classical trees that are asked together."""
+
+    trees: list[ClassicalTree]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be derived."""
+        return {"trees": self.trees}
+
+    @cached_property
+    def walk_arrays(self) -> tuple[np.ndarray, ...]:
+        """(begin of each tree's nodes, nodes as ``WALK_NODE``, values, begin of each tree's sets, sets)."""
+        sizes, words = [len(t.left) for t in self.trees], [len(t.sets) for t in self.trees]
+        begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        first_set = np.concatenate([[0], np.cumsum(words)]).astype(np.int64)
+        nodes = np.empty(begin[-1], WALK_NODE)
+        for name in ("threshold", "feature", "left", "missing_left", "first_word"):
+            nodes[name] = np.concatenate([getattr(t, name) for t in self.trees])
+        return begin, nodes, np.concatenate([t.value for t in self.trees]), first_set, np.concatenate([t.sets for t in self.trees])
 
 
 def _block_arrays(

@@ -9,12 +9,13 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LINES = [
-    ["dtypes", "formulas", "data"],
+    ["dtypes", "formulas", "data", "categories"],
     ["fixed_point"],
     ["config", "losses", "metrics"],
     ["backend"],
     ["binning"],
-    ["tree"],
+    ["coding", "tree"],
+    ["cart"],
     ["ensemble"],
     ["boosting"],
     ["estimators"],

@@ -25,8 +25,8 @@ from gpuboost.metrics import resolve_metrics
 IMPORTANCE_TYPES = ("gain", "split", "cover")
 
 
-class BaseBoost(BaseEstimator):
-    """What boosting estimators share."""
+class BaseTrees(BaseEstimator):
+    """What all estimators share: checks of the input, the seed, and a failed fit that changes nothing."""
 
     def __sklearn_tags__(self) -> Any:
         """Missing values are fine."""
@@ -34,23 +34,13 @@ class BaseBoost(BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def _check_params(self) -> BoostParams:
-        """Parameters as a checked config; raises before any work is done."""
-        params = BoostParams(grow_policy=self.grow_policy, **{name: getattr(self, name) for name in RANGES})
-        check_device(self.device)
-        n_threads(self.n_jobs)
-        if self.importance_type not in IMPORTANCE_TYPES:
-            allowed = ", ".join(map(repr, IMPORTANCE_TYPES))
-            raise ValueError(f"importance_type must be one of {allowed}; got {self.importance_type!r}")
-        return params
-
     def _check_x(self, x: Any, reset: bool) -> np.ndarray:
         return to_native(self._validate(x, reset=reset))
 
-    def _validate(self, *data: Any, reset: bool) -> Any:
+    def _validate(self, *data: Any, reset: bool, **options: Any) -> Any:
         """scikit-learn's checks; text gets a message that says where it is."""
         try:
-            return validate_data(self, *data, reset=reset, dtype="numeric", ensure_all_finite=False)
+            return validate_data(self, *data, reset=reset, dtype="numeric", ensure_all_finite=False, **options)
         except ValueError as error:
             if "could not convert" in str(error) or "bytes/strings" in str(error):
                 raise ValueError(f"X must hold numbers; encode text first ({error})") from error
@@ -71,15 +61,29 @@ class BaseBoost(BaseEstimator):
         x, y = self._validate(x, y, reset=True)
         return to_native(x), y
 
-    def _loss(self, allowed: dict[str, str]) -> Loss:
-        if self.objective not in allowed:
-            raise ValueError(f"objective must be one of {', '.join(map(repr, allowed))}; got {self.objective!r}")
-        return LOSSES[allowed[self.objective]]
-
     def _seed(self) -> int:
         if isinstance(self.random_state, numbers.Integral):
             return int(self.random_state) & 0xFFFFFFFF
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)) if self.random_state is not None else 0
+
+
+class BaseBoost(BaseTrees):
+    """What boosting estimators share."""
+
+    def _check_params(self) -> BoostParams:
+        """Parameters as a checked config; raises before any work is done."""
+        params = BoostParams(grow_policy=self.grow_policy, **{name: getattr(self, name) for name in RANGES})
+        check_device(self.device)
+        n_threads(self.n_jobs)
+        if self.importance_type not in IMPORTANCE_TYPES:
+            allowed = ", ".join(map(repr, IMPORTANCE_TYPES))
+            raise ValueError(f"importance_type must be one of {allowed}; got {self.importance_type!r}")
+        return params
+
+    def _loss(self, allowed: dict[str, str]) -> Loss:
+        if self.objective not in allowed:
+            raise ValueError(f"objective must be one of {', '.join(map(repr, allowed))}; got {self.objective!r}")
+        return LOSSES[allowed[self.objective]]
 
     def _fit_boosting(
         self,

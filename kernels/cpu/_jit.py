@@ -106,6 +106,16 @@ def load_word(typingctx, array, index):
     return types.uint64(array, types.uint64), codegen
 
 
+@intrinsic
+def lowest_bit(typingctx, word):
+    """Place of the lowest bit of a word that is set; the word must not be 0."""
+
+    def codegen(context, builder, signature, args):
+        return builder.cttz(args[0], ir.IntType(1)(1))
+
+    return types.uint64(types.uint64), codegen
+
+
 def _element(context, builder, signature, args):
     data = context.make_array(signature.args[0])(context, builder, args[0]).data
     return builder.gep(data, [args[1]])

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from gpuboost.dtypes import CHUNK, FINE, HIST_STRIDE, LABEL_SPLIT, NODE, PACKED, PAIR, PIECE, PROGRESS, ROW, SPLIT, SYMMETRIC
-from gpuboost.kernels.cpu import binning, gradients, growth, histogram, leaves, predict, sampling
+from gpuboost.dtypes import CHUNK, FINE, HIST_STRIDE, LABEL_SPLIT, NODE, PACKED, PAIR, PIECE, PROGRESS, ROW, SPLIT, SYMMETRIC, TREE_NODE
+from gpuboost.kernels.cpu import binning, cart, cart_predict, gradients, growth, histogram, leaves, predict, sampling
 from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
 from gpuboost.kernels.cpu.threads import Team
 
@@ -71,6 +71,12 @@ class CpuBackend:
         self.team.run_kernel(n_rows * n_features, binning.bin_matrix, x, cuts, n_cuts, columns, bins)
         return columns, bins
 
+    def code_borders(self, column, codes, n_codes):
+        """Lowest and highest value of each code but 0."""
+        lower, upper = np.empty(n_codes), np.empty(n_codes)
+        binning.code_borders(column, codes, lower, upper)
+        return lower, upper
+
     # --- gradients
 
     def gradients(self, loss, y, raw, weight, g, h, sums):
@@ -121,7 +127,20 @@ class CpuBackend:
         """A grower with buffers for every tree of a fit."""
         return CpuGrower(self.team, binned.columns, binned.bins, binned.n_bins, limits)
 
+    def make_tree_grower(self, coded, probability, first_channel, n_ranks):
+        """A grower of classical trees with buffers for one of them at a time; each thread takes one of its own."""
+        return CpuTreeGrower(coded, probability, first_channel, n_ranks)
+
     # --- prediction
+
+    def sum_values(self, x, forest, first_channel, hard, out):
+        """Add the values of all trees' leaves (or a vote for the top class of each) to ``out`` (n_rows, n_channels)."""
+        self.team.run_kernel(x.shape[0] * len(forest.trees), cart_predict.sum_values, x, *forest.walk_arrays, first_channel, hard, out)
+
+    def find_leaves(self, x, forest, out):
+        """The leaf that each tree has for each row, into ``out`` (n_rows, n_trees)."""
+        begin, nodes, _, first_set, sets = forest.walk_arrays
+        self.team.run_kernel(x.shape[0] * len(forest.trees), cart_predict.find_leaves, x, begin, nodes, first_set, sets, out)
 
     def add_trees(self, x, forest, first_tree, end_tree, out):
         """Add trees to the raw scores ``out`` (n_outputs, n_rows) of rows given as values."""
@@ -247,6 +266,72 @@ class CpuGrower:
         """Trees grown since the last call."""
         taken, self.trees = self.trees, []
         return taken
+
+
+class CpuTreeGrower:
+    """Grows classical trees over one coded matrix, one at a time; owns the buffers they need."""
+
+    def __init__(self, coded, probability, first_channel, n_ranks):
+        self.coded = cart.Coded(coded.codes, coded.n_codes, coded.begin, coded.lower, coded.upper, coded.nominal, probability)
+        self.first_channel, self.n_ranks = first_channel, n_ranks
+        self.work = None
+
+    def grow(self, rows, weight, classes, values, rank, by_rank, growth, max_leaves):
+        """Grow a tree on some rows from fixed-point targets; returns (nodes, sets, rows by leaves)."""
+        if self.work is None or len(self.work["rows"]) < len(rows):
+            self.work = self._allocate(len(rows), len(classes) > 0)
+        work = cart.Work(**{**self.work, "rows": self.work["rows"][: len(rows)]})
+        work.rows[:] = rows
+        nodes = np.empty(2 * max_leaves - 1, TREE_NODE)
+        targets = cart.Targets(weight, classes, values, self.first_channel, rank, by_rank)
+        n_nodes, sets, n_words = cart.grow_tree(self.coded, targets, growth, work, nodes, np.empty(max_leaves, np.int32))
+        return nodes[:n_nodes].copy(), sets[:n_words].copy(), work.rows
+
+    def describe(self, nodes, rows, weight, classes, y, criterion):
+        """Weight, value and impurity of every node, from the true targets."""
+        n_nodes = len(nodes)
+        node_weight, value, impurity = np.empty(n_nodes), np.empty((n_nodes, self.first_channel[-1])), np.empty(n_nodes)
+        cart.describe_nodes(nodes, rows, weight, classes, y, self.first_channel, criterion, node_weight, value, impurity)
+        return node_weight, value, impurity
+
+    def _allocate(self, n_rows, with_classes):
+        n_outputs, n_channels = len(self.first_channel) - 1, int(self.first_channel[-1])
+        n_cell = n_channels if with_classes else n_channels + 1
+        n_codes = max(int(self.coded.n_codes.max()), self.n_ranks)
+        n_cuts = max(n_codes, 1 << cart.MAX_EXHAUSTIVE)
+        n_words = -(-n_codes // 64)
+        n_ranked = n_rows if self.n_ranks else 0
+        shapes = {
+            "rows": ((n_rows,), ROW),
+            "scratch": ((n_rows,), ROW),
+            "weight": ((n_rows,), np.int64),
+            "classes": ((n_rows if with_classes else 0, n_outputs), np.int32),
+            "values": ((0 if with_classes else n_rows, n_outputs), np.int64),
+            "rank": ((n_ranked, n_outputs), np.int32),
+            "by_rank": ((n_ranked, n_outputs), np.float64),
+            "n_ranks": ((n_outputs,), np.int64),
+            "rank_tree": ((n_ranked + 1, 2), np.int64),
+            "cells": ((n_codes * n_cell,), np.int64),
+            "counts": ((n_codes,), np.int32),
+            "place": ((n_codes,), np.int32),
+            "bits": ((n_words,), np.uint64),
+            "summary": ((-(-n_words // 64),), np.uint64),
+            "present": ((n_codes,), np.int32),
+            "order": ((n_codes,), np.int32),
+            "sort_key": ((n_cuts,), np.float64),
+            "left": ((n_channels, n_cuts), np.float64),
+            "left_weight": ((n_cuts,), np.float64),
+            "left_count": ((n_cuts,), np.int64),
+            "side": ((2, max(n_cuts, n_channels)), np.float64),
+            "scores": ((n_cuts,), np.float64),
+            "total": ((n_channels,), np.float64),
+            "missing": ((n_channels,), np.float64),
+            "by_code": ((n_ranked,), np.int32),
+            "ends": ((n_cuts + 1,), np.int32),
+            "features": ((len(self.coded.n_codes),), np.int32),
+            "best_set": ((n_words,), np.uint64),
+        }
+        return {name: np.zeros(shape, dtype) for name, (shape, dtype) in shapes.items()}
 
 
 def _even_ranges(n, n_ranges):

@@ -92,6 +92,24 @@ def quantile_cuts(
     return n_cuts
 
 
+@kernel
+def code_borders(
+    column,  # (n_rows,) float or integer, IN
+    codes,  # (n_rows,) uint8, IN: 0 for missing
+    lower,  # (n_codes,) float64, OUT: lowest value of each code but 0; +inf if there is none
+    upper,  # (n_codes,) float64, OUT: and highest
+):
+    """The values behind codes."""
+    for c in range(lower.shape[0]):
+        lower[c] = np.inf
+        upper[c] = -np.inf
+    for i in range(codes.shape[0]):
+        if codes[i] > 0:
+            value, c = np.float64(column[i]), np.uint64(codes[i]) - np.uint64(1)
+            lower[c] = value if value < lower[c] else lower[c]
+            upper[c] = value if value > upper[c] else upper[c]
+
+
 @helper
 def bin_values(
     values,  # (m,) float, IN

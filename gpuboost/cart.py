@@ -1,0 +1,255 @@
+"""Classical trees: parameters, targets in fixed point, and the growth of one tree or of many side by side."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gpuboost.backend import Backend
+from gpuboost.coding import CodedMatrix
+from gpuboost.config import NO_DEPTH_LIMIT, Number
+from gpuboost.dtypes import (
+    ABSOLUTE,
+    AUTOMATIC,
+    BEST,
+    ENTROPY,
+    EXHAUSTIVE,
+    FISHER,
+    MIDPOINT,
+    MISCLASSIFICATION,
+    ONE_VS_REST,
+    POISSON,
+    RANDOM,
+    ROW,
+    SQUARES,
+    TREE_GROWTH,
+)
+from gpuboost.formulas import power_of_two_below
+from gpuboost.tree import ClassicalTree
+
+CLASS_CRITERIA = {"gini": SQUARES, "entropy": ENTROPY, "log_loss": ENTROPY, "misclassification": MISCLASSIFICATION}
+VALUE_CRITERIA = {"squared_error": SQUARES, "absolute_error": ABSOLUTE, "poisson": POISSON}
+SPLITTERS = {"exact": BEST, "hist": BEST, "random": RANDOM, "midpoint": MIDPOINT}
+DIVISIONS = {"auto": AUTOMATIC, "fisher": FISHER, "one_vs_rest": ONE_VS_REST, "exhaustive": EXHAUSTIVE}
+
+#: Sums of weights, and of weights times targets, stay below this many steps: float64 holds them exactly.
+ROOM = 2.0**52
+
+RANGES = {
+    "max_depth": Number(1, integer=True, none=True),
+    "max_leaf_nodes": Number(2, integer=True, none=True),
+    "min_impurity_decrease": Number(0),
+    "min_weight_fraction_leaf": Number(0, 0.5),
+    "max_bins": Number(2, 256, integer=True),
+}
+
+
+@dataclass(frozen=True)
+class TreeParams:
+    """Parameters of classical trees; the estimators' docstrings say what each one does."""
+
+    criterion: str
+    splitter: str = "exact"
+    max_depth: int | None = None
+    min_samples_split: int | float = 2
+    min_samples_leaf: int | float = 1
+    min_weight_fraction_leaf: float = 0.0
+    min_impurity_decrease: float = 0.0
+    max_leaf_nodes: int | None = None
+    max_features: int | float | str | None = None
+    categorical_split: str = "auto"
+    max_bins: int = 256
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        for name, allowed in RANGES.items():
+            allowed.check(name, getattr(self, name))
+        for name, choices in (("criterion", CLASS_CRITERIA | VALUE_CRITERIA), ("splitter", SPLITTERS), ("categorical_split", DIVISIONS)):
+            check_choice(name, getattr(self, name), choices)
+        _check_rows("min_samples_split", self.min_samples_split, 2)
+        _check_rows("min_samples_leaf", self.min_samples_leaf, 1)
+        self.n_features_drawn(1)
+
+    def n_features_drawn(self, n_features: int) -> int:
+        """Features that a node looks at."""
+        wanted = self.max_features
+        if wanted is None:
+            return n_features
+        if wanted in ("sqrt", "log2") and isinstance(wanted, str):
+            return max(1, int(math.sqrt(n_features) if wanted == "sqrt" else math.log2(n_features)))
+        if isinstance(wanted, numbers.Integral) and not isinstance(wanted, bool) and wanted >= 1:
+            return min(int(wanted), n_features)
+        if isinstance(wanted, numbers.Real) and not isinstance(wanted, numbers.Integral) and 0 < wanted <= 1:
+            return max(1, int(wanted * n_features))
+        raise ValueError(
+            f"max_features must be None, 'sqrt', 'log2', an integer of at least 1 or a number above 0 and at most 1; got {wanted!r}"
+        )
+
+
+def check_choice(name: str, value: Any, choices: Any) -> None:
+    """Raise unless a value is one of the allowed ones."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
+
+
+def _check_rows(name: str, value: Any, least: int) -> None:
+    """A number of rows, or a share of them."""
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least
+    share = isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral) and 0 < float(value) <= 1
+    if not whole and not share:
+        raise ValueError(f"{name} must be an integer of at least {least} or a number above 0 and at most 1; got {value!r}")
+
+
+def _rows(value: int | float, n_rows: int, least: int) -> int:
+    return int(value) if isinstance(value, numbers.Integral) else max(least, math.ceil(value * n_rows))
+
+
+@dataclass(frozen=True)
+class TreeTargets:
+    """What trees are grown on: classes as channel numbers, or values; one column for each output."""
+
+    classes: np.ndarray  # (n_rows, n_outputs) int32; empty for values
+    y: np.ndarray  # (n_rows, n_outputs) float64; empty for classes
+    first_channel: np.ndarray  # (n_outputs + 1,) int32: channels of each output; a value has one
+
+    @classmethod
+    def of_classes(cls, codes: np.ndarray, n_classes: list[int]) -> TreeTargets:
+        """From class codes (n_rows, n_outputs)."""
+        first = np.concatenate([[0], np.cumsum(n_classes)]).astype(np.int32)
+        return cls((codes + first[:-1]).astype(np.int32), np.empty((0, len(n_classes))), first)
+
+    @classmethod
+    def of_values(cls, y: np.ndarray) -> TreeTargets:
+        """From numbers (n_rows, n_outputs)."""
+        return cls(np.empty((0, y.shape[1]), np.int32), np.ascontiguousarray(y, np.float64), np.arange(y.shape[1] + 1, dtype=np.int32))
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs."""
+        return len(self.first_channel) - 1
+
+    @property
+    def n_channels(self) -> int:
+        """Numbers that a node says."""
+        return int(self.first_channel[-1])
+
+    @cached_property
+    def ranks(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rank of each value among the distinct ones of its output, and these by rank."""
+        if not len(self.y):
+            return np.empty((0, self.n_outputs), np.int32), np.empty((0, self.n_outputs))
+        parts = [np.unique(self.y[:, o], return_inverse=True) for o in range(self.n_outputs)]
+        by_rank = np.zeros((max(len(values) for values, _ in parts), self.n_outputs))
+        for o, (values, _) in enumerate(parts):
+            by_rank[: len(values), o] = values
+        return np.stack([inverse for _, inverse in parts], axis=1).astype(np.int32), by_rank
+
+
+@dataclass(frozen=True)
+class GrowingTree:
+    """One tree to be grown: its rows' weights (0: not in the tree) and its key."""
+
+    weight: np.ndarray  # (n_rows,) float64
+    key: Any
+
+
+class TreeGrower:
+    """Grows classical trees on one coded matrix."""
+
+    def __init__(
+        self, coded: CodedMatrix, targets: TreeTargets, params: TreeParams, backend: Backend, probability: np.ndarray | None = None
+    ) -> None:
+        self.coded, self.targets, self.params, self.backend = coded, targets, params, backend
+        n_features = len(coded.n_codes)
+        self.probability = np.full(n_features, 1.0 / n_features) if probability is None else probability
+        self.criterion = (CLASS_CRITERIA if len(targets.classes) else VALUE_CRITERIA)[params.criterion]
+        self._own = threading.local()
+
+    def grow(self, tree: GrowingTree) -> ClassicalTree:
+        """Grow one tree; may be called from several threads at once."""
+        targets, params = self.targets, self.params
+        rows = np.flatnonzero(tree.weight > 0).astype(ROW)
+        weight, total_weight = tree.weight, float(tree.weight.sum())
+        weight_scale = power_of_two_below(ROOM / total_weight)
+        growth = self._growth(rows, total_weight, tree.key)
+        growth["weight_unit"] = 1.0 / weight_scale
+        values, value_scale = self._fixed_values(weight)
+        growth["value_unit"] = 1.0 / value_scale
+        rank, by_rank = targets.ranks
+        max_leaves = len(rows)
+        if params.max_leaf_nodes is not None:
+            max_leaves = min(max_leaves, int(params.max_leaf_nodes))
+        if params.max_depth is not None:
+            max_leaves = min(max_leaves, 2 ** min(int(params.max_depth), 40))
+        if not hasattr(self._own, "grower"):
+            n_ranks = len(by_rank) if self.criterion == ABSOLUTE else 0
+            self._own.grower = self.backend.make_tree_grower(self.coded, self.probability, targets.first_channel, n_ranks)
+        scaled = by_rank * (value_scale / weight_scale) if self.criterion == ABSOLUTE else by_rank
+        nodes, sets, by_leaves = self._own.grower.grow(
+            rows, np.rint(weight * weight_scale).astype(np.int64), targets.classes, values, rank, scaled, growth, max_leaves
+        )
+        node_weight, value, impurity = self._own.grower.describe(nodes, by_leaves, weight, targets.classes, targets.y, self.criterion)
+        inner = nodes["left"] >= 0
+        return ClassicalTree(
+            feature=np.where(inner, nodes["feature"], -1).astype(np.int32),
+            threshold=np.where(inner, nodes["threshold"], 0.0),
+            missing_left=np.where(inner, nodes["missing_left"], 0).astype(np.uint8),
+            left=nodes["left"].copy(),
+            right=nodes["right"].copy(),
+            value=value,
+            gain=np.where(inner, nodes["gain"] / targets.n_outputs, 0.0),
+            cover=node_weight,
+            count=nodes["end"] - nodes["begin"],
+            impurity=impurity,
+            first_word=np.where(inner, nodes["first_word"], -1).astype(np.int32),
+            sets=sets,
+        )
+
+    def grow_all(self, n_trees: int, tree: Callable[[int], GrowingTree]) -> list[ClassicalTree]:
+        """Grow trees side by side; ``tree(i)`` says what the i-th is grown on."""
+        trees: list[Any] = [None] * n_trees
+
+        def grow_one(i: int) -> None:
+            trees[i] = self.grow(tree(i))
+
+        self.backend.map_columns(n_trees, grow_one)
+        return trees
+
+    def _growth(self, rows: np.ndarray, total_weight: float, key: Any) -> np.ndarray:
+        params, n_rows = self.params, self.coded.n_rows
+        growth = np.zeros(1, TREE_GROWTH)
+        min_samples_leaf = _rows(params.min_samples_leaf, n_rows, 1)
+        fields = {
+            "min_weight_leaf": params.min_weight_fraction_leaf * total_weight,
+            "min_gain": (params.min_impurity_decrease - np.finfo(float).eps) * total_weight * self.targets.n_outputs,
+            "min_samples_split": max(_rows(params.min_samples_split, n_rows, 2), 2 * min_samples_leaf),
+            "min_samples_leaf": min_samples_leaf,
+            "criterion": self.criterion,
+            "splitter": SPLITTERS[params.splitter],
+            "division": DIVISIONS[params.categorical_split],
+            "max_depth": NO_DEPTH_LIMIT if params.max_depth is None else int(params.max_depth),
+            "max_leaves": 0 if params.max_leaf_nodes is None else int(params.max_leaf_nodes),
+            "max_features": params.n_features_drawn(len(self.coded.n_codes)),
+            "key": key,
+        }
+        for name, value in fields.items():
+            growth[name] = value
+        return growth
+
+    def _fixed_values(self, weight: np.ndarray) -> tuple[np.ndarray, float]:
+        """Weight times target in fixed point, and its scale; rounded before it is multiplied, so that weight k counts exactly as k rows."""
+        y = self.targets.y
+        if not len(y):
+            return np.empty(y.shape, np.int64), 1.0
+        if self.criterion == SQUARES:  # the middle makes no difference to a variance; the bits are better spent on what does
+            y = y - np.average(y, axis=0, weights=weight)
+        total = float((np.abs(y) * weight[:, None]).sum(axis=0).max()) + float(weight.sum()) * 2.0**-60
+        scale = power_of_two_below(ROOM / total) / 2.0
+        return np.rint(np.rint(y * scale) * weight[:, None]).astype(np.int64), scale

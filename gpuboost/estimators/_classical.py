@@ -1,0 +1,140 @@
+"""What trees, forests and AdaBoost share: targets, weights, nominal columns, and predictions from leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from gpuboost.backend import Backend, get_backend, n_threads
+from gpuboost.cart import TreeParams, TreeTargets
+from gpuboost.categories import Categories
+from gpuboost.coding import CodedMatrix, code_matrix
+from gpuboost.data import check_weight, to_native
+from gpuboost.estimators._base import BaseTrees
+from gpuboost.tree import ClassicalForest
+
+
+@dataclass(frozen=True)
+class Training:
+    """Checked training data; ``classes`` is None for numbers."""
+
+    x: np.ndarray  # (n_rows, n_features), category numbers in nominal columns
+    targets: TreeTargets
+    weight: np.ndarray  # (n_rows,) float64: sample weights times class weights
+    categories: Categories
+    classes: list[np.ndarray] | None
+    y: np.ndarray  # (n_rows, n_outputs): class codes or values
+    one_column: bool  # y was a vector
+
+    def coded(self, params: TreeParams, backend: Backend) -> CodedMatrix:
+        """The features as the splitter wants them."""
+        max_bins = params.max_bins if params.splitter == "hist" else None
+        return code_matrix(self.x, self.weight, self.categories.mask(self.x.shape[1]), max_bins, backend)
+
+
+class BaseClassical(BaseTrees):
+    """What classical estimators share."""
+
+    def _check_device(self) -> None:
+        """Classical trees are grown on the CPU."""
+        if self.device not in ("auto", "cpu"):
+            raise ValueError(f"device must be 'auto' or 'cpu': {type(self).__name__} is not available on CUDA yet; got {self.device!r}")
+        n_threads(self.n_jobs)
+
+    def _backend(self, n_rows: int) -> Backend:
+        return get_backend("cpu", 1 if n_rows < 256 else self.n_jobs)
+
+    # --- training data
+
+    def _prepare(self, x: Any, y: Any, sample_weight: Any, classification: bool) -> Training:
+        """Check and encode everything that ``fit`` gets; sets n_features_in_ and feature_names_in_."""
+        categories = Categories.fit(x, self.categorical_features)
+        x, y = self._validate(categories.encode(x), y, reset=True, multi_output=True)
+        one_column = y.ndim == 1
+        y = y.reshape(len(y), -1)
+        weight = check_weight(sample_weight, len(x))
+        weight = weight if weight.size else np.ones(len(x))
+        classes = None
+        if classification:
+            check_classification_targets(y[:, 0] if one_column else y)
+            parts = [np.unique(y[:, o], return_inverse=True) for o in range(y.shape[1])]
+            classes = [own for own, _ in parts]
+            for own in classes:
+                if len(own) < 2 and self._needs_two_classes:
+                    raise ValueError(f"y must have at least 2 classes; it has only one class: {own[0]!r}")
+            codes = np.stack([inverse for _, inverse in parts], axis=1)
+            weight = self._with_class_weight(y[:, 0] if one_column else y, weight)
+            targets = TreeTargets.of_classes(codes, [len(own) for own in classes])
+            return Training(to_native(x), targets, weight, categories, classes, codes, one_column)
+        y = np.ascontiguousarray(y, np.float64)
+        if not np.isfinite(y).all():
+            row = int(np.flatnonzero(~np.isfinite(y).all(axis=1))[0])
+            raise ValueError(f"y contains NaN or infinity: {y[row]} at row {row}")
+        return Training(to_native(x), TreeTargets.of_values(y), weight, categories, None, y, one_column)
+
+    #: Whether one class is an error: boosting has nothing to do then, a tree is a leaf.
+    _needs_two_classes = False
+
+    def _with_class_weight(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        class_weight = getattr(self, "class_weight", None)
+        if class_weight is None or class_weight == "balanced_subsample":
+            return weight
+        return check_weight(weight * compute_sample_weight(class_weight, y), len(weight), "class_weight")
+
+    def _set_trained(self, data: Training, forest: ClassicalForest) -> None:
+        """Fitted attributes that every classical estimator has."""
+        self._forest, self._categories, self._first_channel = forest, data.categories, data.targets.first_channel
+        self._one_column = data.one_column
+        self.n_outputs_ = data.y.shape[1]
+        if data.classes is not None:
+            self.classes_: Any = data.classes[0] if data.one_column else data.classes
+            self.n_classes_: Any = len(data.classes[0]) if data.one_column else [len(own) for own in data.classes]
+
+    # --- predictions
+
+    def _check_fitted(self) -> ClassicalForest:
+        forest: ClassicalForest | None = self.__dict__.get("_forest")
+        if forest is None:
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet; call fit before using this method")
+        return forest
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether fit has finished."""
+        return "_forest" in self.__dict__
+
+    def _check_rows(self, x: Any) -> np.ndarray:
+        """Rows to predict, with category numbers in nominal columns."""
+        self._check_fitted()
+        return self._check_x(self._categories.encode(x), reset=False)
+
+    def _summed(self, x: np.ndarray, forest: ClassicalForest, hard: bool = False) -> np.ndarray:
+        """Sum over the trees of what their leaves say (or of votes), (n_rows, n_channels)."""
+        out = np.zeros((len(x), int(self._first_channel[-1])))
+        with self._backend(len(x)) as backend:
+            backend.sum_values(x, forest, self._first_channel, hard, out)
+        return out
+
+    def _leaves(self, x: np.ndarray, forest: ClassicalForest) -> np.ndarray:
+        """The leaf of each row in each tree, (n_rows, n_trees) int32."""
+        out = np.empty((len(x), len(forest.trees)), np.int32)
+        with self._backend(len(x)) as backend:
+            backend.find_leaves(x, forest, out)
+        return out
+
+    def _by_output(self, values: np.ndarray) -> Any:
+        """Class shares (n_rows, n_channels) as scikit-learn hands them out: one array, or a list of one for each output."""
+        parts = [values[:, a:b] for a, b in zip(self._first_channel[:-1], self._first_channel[1:], strict=True)]
+        return np.ascontiguousarray(parts[0]) if self._one_column else [np.ascontiguousarray(part) for part in parts]
+
+    def _labels(self, values: np.ndarray) -> np.ndarray:
+        """The class of highest share for each output, the first among equals."""
+        shares = self._by_output(values)
+        if self._one_column:
+            labels: np.ndarray = self.classes_[shares.argmax(axis=1)]
+            return labels
+        return np.stack([own[part.argmax(axis=1)] for own, part in zip(self.classes_, shares, strict=True)], axis=1)

@@ -1,0 +1,81 @@
+"""Prediction with classical trees: blocks of rows walk one tree after another, so that a tree's upper nodes stay in the cache."""
+
+import numpy as np
+
+from gpuboost.kernels.cpu._jit import helper, kernel, take_number
+
+BLOCK = 256
+WORD = np.uint64(64)
+
+
+@helper
+def walk(x, row, nodes, sets):
+    """The leaf of one row in one tree."""
+    i = np.uint64(0)
+    while nodes[i].left >= 0:
+        node = nodes[i]
+        value = np.float64(x[row, np.uint64(node.feature)])
+        if value != value:
+            is_left = node.missing_left != 0
+        elif node.first_word < 0:
+            is_left = value <= node.threshold
+        else:
+            code = np.uint64(value) + np.uint64(1)
+            is_left = (sets[np.uint64(node.first_word) + code // WORD] >> code % WORD) & np.uint64(1) != 0
+        i = np.uint64(node.left) + np.uint64(not is_left)
+    return i
+
+
+@kernel
+def find_leaves(
+    counter,  # (1,) int64, INOUT
+    x,  # (n_rows, n_features) float or integer, IN: category numbers in nominal columns
+    begin,  # (n_trees + 1,) int64, IN
+    nodes,  # (n_nodes,) WALK_NODE, IN
+    first_set,  # (n_trees + 1,) int64, IN
+    sets,  # (n_words,) uint64, IN
+    out,  # (n_rows, n_trees) int32, OUT: number of the leaf in its tree
+):
+    """The leaf of each row in each tree."""
+    n_rows = x.shape[0]
+    block = take_number(counter)
+    while block * BLOCK < n_rows:
+        for t in range(begin.shape[0] - 1):
+            own, own_sets = nodes[begin[t] : begin[t + 1]], sets[first_set[t] : first_set[t + 1]]
+            for row in range(np.uint64(block * BLOCK), np.uint64(min((block + 1) * BLOCK, n_rows))):
+                out[row, t] = np.int32(walk(x, row, own, own_sets))
+        block = take_number(counter)
+
+
+@kernel
+def sum_values(
+    counter,  # (1,) int64, INOUT
+    x,
+    begin,
+    nodes,
+    values,  # (n_nodes, n_channels) float64, IN
+    first_set,
+    sets,
+    first_channel,  # (n_outputs + 1,) int32, IN
+    hard,  # count a vote for the class of highest share instead of adding values
+    out,  # (n_rows, n_channels) float64, INOUT
+):
+    """Sum of the values of each row's leaves, in the order of the trees."""
+    n_rows, n_channels = out.shape
+    block = take_number(counter)
+    while block * BLOCK < n_rows:
+        for t in range(begin.shape[0] - 1):
+            own, own_sets = nodes[begin[t] : begin[t + 1]], sets[first_set[t] : first_set[t + 1]]
+            for row in range(np.uint64(block * BLOCK), np.uint64(min((block + 1) * BLOCK, n_rows))):
+                leaf = values[np.uint64(begin[t]) + walk(x, row, own, own_sets)]
+                if hard:
+                    for o in range(first_channel.shape[0] - 1):
+                        top = first_channel[o]
+                        for c in range(first_channel[o] + 1, first_channel[o + 1]):
+                            if leaf[c] > leaf[top]:
+                                top = c
+                        out[row, top] += 1.0
+                else:
+                    for c in range(np.uint64(n_channels)):
+                        out[row, c] += leaf[c]
+        block = take_number(counter)
