@@ -28,7 +28,7 @@ class Categories:
         """A copy of a matrix or frame with category numbers in nominal columns; a value not seen in training becomes NaN (missing)."""
         if not self.values:
             return x
-        out = x.copy() if hasattr(x, "iloc") else np.array(x, dtype=object if np.asarray(x).dtype.kind in "OUS" else np.float64)
+        out: Any = x.copy() if hasattr(x, "iloc") else np.array(x, dtype=object if np.asarray(x).dtype.kind in "OUS" else np.float64)
         for f, values in self.values.items():
             numbers = _numbers(column_of(x, f), values)
             if hasattr(x, "iloc"):

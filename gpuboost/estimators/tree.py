@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
-
 from gpuboost.backend import get_backend
-from gpuboost.cart import CLASS_CRITERIA, VALUE_CRITERIA, GrowingTree, TreeGrower, TreeParams, check_choice
+from gpuboost.cart import GrowingTree, TreeGrower, TreeParams, check_choice
 from gpuboost.estimators._classical import BaseClassical, Training
 from gpuboost.tree import ClassicalForest
 
