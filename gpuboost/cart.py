@@ -167,8 +167,7 @@ class TreeGrower:
         self, coded: CodedMatrix, targets: TreeTargets, params: TreeParams, backend: Backend, probability: np.ndarray | None = None
     ) -> None:
         self.coded, self.targets, self.params, self.backend = coded, targets, params, backend
-        n_features = len(coded.n_codes)
-        self.probability = np.full(n_features, 1.0 / n_features) if probability is None else probability
+        self.probability = np.empty(0) if probability is None else probability
         self.criterion = (CLASS_CRITERIA if len(targets.classes) else VALUE_CRITERIA)[params.criterion]
         self._own = threading.local()
 

@@ -17,6 +17,7 @@ class CodedMatrix:
     """Codes of a matrix, and the values behind them."""
 
     codes: np.ndarray  # (n_features, n_rows) uint8 or uint32
+    by_rows: np.ndarray  # (n_rows, n_features) of the same: nodes of few rows read the codes of a row together
     n_codes: np.ndarray  # (n_features,) int32, code 0 included
     begin: np.ndarray  # (n_features + 1,) int64: where a feature's codes begin in lower and upper
     lower: np.ndarray  # float64: the lowest value that has the code; NaN for code 0
@@ -64,6 +65,7 @@ def code_matrix(x: np.ndarray, weight: np.ndarray, nominal: np.ndarray, max_bins
     unknown = [np.nan]
     return CodedMatrix(
         codes=codes,
+        by_rows=np.ascontiguousarray(codes.T),
         n_codes=n_codes,
         begin=np.concatenate([[0], np.cumsum(n_codes)]).astype(np.int64),
         lower=np.concatenate([part for low, _ in borders for part in (unknown, low)]),

@@ -50,6 +50,9 @@ def kernel(function, **options):
 # instead of slice assignment, sort, sum and the like, each of which costs up to two seconds to compile.
 helper = functools.partial(kernel, no_cpython_wrapper=True)
 
+# A helper that is always made part of its caller: for functions that take many arrays, which cost more to hand over than the work they do.
+inlined = functools.partial(helper, forceinline=True)
+
 
 def exposed(function):
     """A helper as a kernel that Python can call: for tests and benchmarks of a single stage."""

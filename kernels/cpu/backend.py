@@ -272,7 +272,10 @@ class CpuTreeGrower:
     """Grows classical trees over one coded matrix, one at a time; owns the buffers they need."""
 
     def __init__(self, coded, probability, first_channel, n_ranks):
-        self.coded = cart.Coded(coded.codes, coded.n_codes, coded.begin, coded.lower, coded.upper, coded.nominal, probability)
+        self.coded = cart.Coded(
+            coded.codes.reshape(-1), coded.by_rows.reshape(-1), coded.n_codes, coded.begin, coded.lower, coded.upper, coded.nominal,
+            probability,
+        )  # fmt: skip
         self.first_channel, self.n_ranks = first_channel, n_ranks
         self.work = None
 
@@ -298,38 +301,36 @@ class CpuTreeGrower:
         n_outputs, n_channels = len(self.first_channel) - 1, int(self.first_channel[-1])
         n_cell = n_channels if with_classes else n_channels + 1
         n_codes = max(int(self.coded.n_codes.max()), self.n_ranks)
-        n_cuts = max(n_codes, 1 << cart.MAX_EXHAUSTIVE)
         n_words = -(-n_codes // 64)
         n_ranked = n_rows if self.n_ranks else 0
         shapes = {
             "rows": ((n_rows,), ROW),
             "scratch": ((n_rows,), ROW),
             "weight": ((n_rows,), np.int64),
-            "classes": ((n_rows if with_classes else 0, n_outputs), np.int32),
-            "values": ((0 if with_classes else n_rows, n_outputs), np.int64),
-            "rank": ((n_ranked, n_outputs), np.int32),
-            "by_rank": ((n_ranked, n_outputs), np.float64),
-            "n_ranks": ((n_outputs,), np.int64),
-            "rank_tree": ((n_ranked + 1, 2), np.int64),
-            "cells": ((n_codes * n_cell,), np.int64),
-            "counts": ((n_codes,), np.int32),
+            "classes": ((n_rows * n_outputs if with_classes else 0,), np.int32),
+            "values": ((0 if with_classes else n_rows * n_outputs,), np.int64),
+            "code": ((n_rows,), np.int32),
+            "table": ((n_codes * n_cell,), np.int64),
             "place": ((n_codes,), np.int32),
             "bits": ((n_words,), np.uint64),
             "summary": ((-(-n_words // 64),), np.uint64),
-            "present": ((n_codes,), np.int32),
-            "order": ((n_codes,), np.int32),
-            "sort_key": ((n_cuts,), np.float64),
-            "left": ((n_channels, n_cuts), np.float64),
-            "left_weight": ((n_cuts,), np.float64),
-            "left_count": ((n_cuts,), np.int64),
-            "side": ((2, max(n_cuts, n_channels)), np.float64),
-            "scores": ((n_cuts,), np.float64),
+            "present": ((n_codes + 1,), np.int32),
+            "cells": (((n_codes + 1) * n_cell,), np.int64),
+            "counts": ((n_codes + 1,), np.int32),
+            "order": ((n_codes + 1,), np.int32),
+            "sort_key": ((n_codes + 1,), np.float64),
             "total": ((n_channels,), np.float64),
-            "missing": ((n_channels,), np.float64),
-            "by_code": ((n_ranked,), np.int32),
-            "ends": ((n_cuts + 1,), np.int32),
+            "left": ((n_channels,), np.float64),
+            "side": ((n_channels,), np.float64),
             "features": ((len(self.coded.n_codes),), np.int32),
             "best_set": ((n_words,), np.uint64),
+            "rank": ((n_outputs, n_ranked), np.int32),
+            "by_rank": ((n_outputs, n_ranked), np.float64),
+            "n_ranks": ((n_outputs,), np.int64),
+            "rank_tree": ((n_ranked + 1, 2), np.int64),
+            "by_code": ((n_ranked,), np.int32),
+            "ends": ((n_codes + 1,), np.int32),
+            "scores": ((2, max(n_codes, 1 << cart.MAX_EXHAUSTIVE) if n_ranked else 0), np.float64),
         }
         return {name: np.zeros(shape, dtype) for name, (shape, dtype) in shapes.items()}
 

@@ -3,10 +3,10 @@
 Features are codes: ranks of the distinct values (exact search) or bins; code 0 is the missing value. A node looks only at the features it
 draws, so nothing is kept from its parent. For each feature
 
-    1. sums per code          cells[code] += weight (of the class), weight times target
-    2. the codes present      in ascending order: by a scan over all codes, or over a bitmap if the node has few rows
-    3. sums left of each cut  in that order, or in the orders in which a nominal feature's categories are to be divided
-    4. scores of the cuts     kernels/cpu/cart_scores.py; the best one, or the one that was drawn
+    1. the codes of the rows     from the matrix by columns, or by rows if the node has few of them
+    2. sums of each code present ascending by code, one after another: ``cells``
+    3. the cuts                  between them, in that order or in orders (or sets) in which a nominal feature's categories are divided
+    4. scores of the cuts        kernels/cpu/cart_scores.py; the best one, or the one that was drawn
 
 Sums are fixed-point integers of at most 52 bits, which float64 holds exactly: no order can change a score. Random choices depend on the
 path from the root to the node, not on when the node is grown.
@@ -18,21 +18,26 @@ import numpy as np
 
 from gpuboost.dtypes import ABSOLUTE, AUTOMATIC, BEST, ENTROPY, EXHAUSTIVE, MIDPOINT, ONE_VS_REST, RANDOM, SQUARES
 from gpuboost.formulas import hash32, log
-from gpuboost.kernels.cpu._jit import helper, kernel, lowest_bit
+from gpuboost.kernels.cpu._jit import helper, inlined, kernel, lowest_bit
 from gpuboost.kernels.cpu.binning import cut_between
-from gpuboost.kernels.cpu.cart_scores import score_absolute, score_cuts, side_score
+from gpuboost.kernels.cpu.cart_scores import score_absolute, side_score
 
 #: A score has to be higher by this part to count as higher: ties go to the lowest (feature, cut), whatever the rounding of the division.
 TIE = 2.0**-44
 #: Most categories that are divided in every possible way: 511 ways.
 MAX_EXHAUSTIVE = 10
+#: Up to so many rows a node's codes are sorted one by one; from so many on they are read by columns.
+FEW_ROWS, MANY_ROWS = 24, 1024
+#: How cuts follow from the order of the codes: all up to one, one alone, every set.
+PREFIXES, SINGLES, SUBSETS = 0, 1, 2
 ONE, WORD = np.uint64(1), np.uint64(64)
 
 
 class Coded(NamedTuple):
     """A coded matrix."""
 
-    codes: Any  # (n_features, n_rows) uint8 or uint32
+    by_columns: Any  # (n_features * n_rows,) uint8 or uint32
+    by_rows: Any  # (n_rows * n_features,) of the same
     n_codes: Any  # (n_features,) int32, code 0 (missing) included
     begin: Any  # (n_features + 1,) int64: where a feature's codes begin in lower and upper
     lower: Any  # (n,) float64: lowest value of each code
@@ -48,8 +53,8 @@ class Targets(NamedTuple):
     classes: Any  # (n_rows, n_outputs) int32: as channels
     values: Any  # (n_rows, n_outputs) int64: weight times target, fixed point
     first_channel: Any  # (n_outputs + 1,) int32
-    rank: Any  # (n_rows, n_outputs) int32: rank of the target among all (absolute error)
-    by_rank: Any  # (n_ranks, n_outputs) float64: the targets in units of value / weight
+    rank: Any  # (n_rows, n_outputs) int32: rank of the target among all
+    by_rank: Any  # (n_ranks, n_outputs) float64: the targets in units of value / weight (absolute error)
 
 
 class Work(NamedTuple):
@@ -58,91 +63,100 @@ class Work(NamedTuple):
     rows: Any  # (n,) int32: the rows of each node one after another
     scratch: Any  # (n,) int32
     weight: Any  # (n,) int64: of the rows of the node in hand
-    classes: Any  # (n, n_outputs) int32
-    values: Any  # (n, n_outputs) int64
-    rank: Any  # (n, n_outputs) int32: rank of the target in the node
-    by_rank: Any  # (n, n_outputs) float64
-    n_ranks: Any  # (n_outputs,) int64
-    rank_tree: Any  # (n + 1, 2) int64
-    cells: Any  # (max_codes * n_cell,) int64, all 0 between features
-    counts: Any  # (max_codes,) int32: rows of each code, all 0 between features
+    classes: Any  # (n * n_outputs,) int32
+    values: Any  # (n * n_outputs,) int64
+    code: Any  # (n,) int32: of the feature in hand
+    table: Any  # (max_codes * n_cell,) int64, all 0 between features
     place: Any  # (max_codes,) int32: place of each code among those present
     bits: Any  # (n_words,) uint64, all 0 between features: codes present
     summary: Any  # (n_words / 64,) uint64, the same of words with a bit
-    present: Any  # (max_codes,) int32: codes present, ascending, without missing
-    order: Any  # (max_codes,) int32: the same as they are divided
-    sort_key: Any  # (max_codes,) float64
-    left: Any  # (n_channels, max_cuts) float64
-    left_weight: Any  # (max_cuts,) float64
-    left_count: Any  # (max_cuts,) int64
-    side: Any  # (2, >= max_cuts, n_channels) float64
-    scores: Any  # (max_cuts,) float64
+    present: Any  # (max_codes + 1,) int32: codes present, ascending; entry 0 is the missing value, present or not
+    cells: Any  # ((max_codes + 1) * n_cell,) int64: sums of each code present
+    counts: Any  # (max_codes + 1,) int32: rows of each
+    order: Any  # (max_codes + 1,) int32: places as they are divided
+    sort_key: Any  # (max_codes + 1,) float64
     total: Any  # (n_channels,) float64: of the node
-    missing: Any  # (n_channels,) float64: of its rows without a value
-    by_code: Any  # (n,) int32: places of rows by code (absolute error)
-    ends: Any  # (max_cuts,) int32
+    left: Any  # (n_channels,) float64
+    side: Any  # (n_channels,) float64
     features: Any  # (n_features,) int32
     best_set: Any  # (n_words,) uint64
+    rank: Any  # (n_outputs, n) int32: rank of the target in the node (absolute error, as all below)
+    by_rank: Any  # (n_outputs, n) float64
+    n_ranks: Any  # (n_outputs,) int64
+    rank_tree: Any  # (n + 1, 2) int64
+    by_code: Any  # (n,) int32: places of rows by code
+    ends: Any  # (max_cuts,) int32
+    scores: Any  # (2, max_cuts) float64: missing right, missing left
+
+
+class Best(NamedTuple):
+    """The best split so far."""
+
+    score: Any  # (1,) float64
+    threshold: Any  # (1,) float64: where it was drawn, or NaN
+    feature: Any  # (1,) int64: -1: none
+    code: Any  # (1,) int64: -1 for a set
+    next_code: Any  # (1,) int64: the next code present behind it; 0: none
+    missing_left: Any  # (1,) bool
 
 
 # --- what is in a node
 
 
-@helper
-def gather(targets, growth, work, begin, end):
-    """Copy the targets of a node's rows together; returns (weight, whether all targets are equal)."""
-    n, n_outputs = end - begin, targets.first_channel.shape[0] - 1
-    p = growth[0]
-    rows, weight = work.rows[begin:end], np.int64(0)
-    same = True
-    for c in range(work.total.shape[0]):
-        work.total[c] = 0.0
+@inlined
+def gather_classes(rows, weights, classes, weight_unit, weight, own, total):
+    """Copy weights and classes of a node's rows together; returns (weight, whether all rows have the same classes)."""
+    n, n_outputs = rows.shape[0], classes.shape[1]
+    same, sum_weight = True, np.int64(0)
     for i in range(n):
-        w = targets.weight[rows[i]]
-        work.weight[i] = w
-        weight += w
-    if targets.classes.shape[0] > 0:
+        row = rows[i]
+        weight[i] = weights[row]
+        sum_weight += weights[row]
         for o in range(n_outputs):
-            for i in range(n):
-                k = targets.classes[rows[i], o]
-                work.classes[i, o] = k
-                work.total[k] += np.float64(work.weight[i]) * p.weight_unit
-                same = same and k == work.classes[0, o]
-    else:
+            k = classes[row, o]
+            own[i * n_outputs + o] = k
+            total[k] += np.float64(weights[row]) * weight_unit
+            same = same and k == own[o]
+    return np.float64(sum_weight) * weight_unit, same
+
+
+@inlined
+def gather_values(rows, weights, values, ranks, growth, weight, own, total):
+    """The same for numbers."""
+    n, n_outputs = rows.shape[0], values.shape[1]
+    same, sum_weight = True, np.int64(0)
+    for i in range(n):
+        row = rows[i]
+        weight[i] = weights[row]
+        sum_weight += weights[row]
         for o in range(n_outputs):
-            total = np.int64(0)
-            first = targets.rank[rows[0], o]
-            for i in range(n):
-                work.values[i, o] = targets.values[rows[i], o]
-                total += work.values[i, o]
-                same = same and targets.rank[rows[i], o] == first
-            work.total[o] = np.float64(total) * p.value_unit
-            if p.criterion == ABSOLUTE:
-                rank_in_node(targets, work, rows, o)
-    return np.float64(weight) * p.weight_unit, same
+            own[i * n_outputs + o] = values[row, o]
+            total[o] += np.float64(values[row, o]) * growth[0].value_unit
+            same = same and ranks[row, o] == ranks[rows[0], o]
+    return np.float64(sum_weight) * growth[0].weight_unit, same
 
 
 @helper
-def mark(work, code):
+def mark(bits, summary, code):
     """Note that a code is present."""
     word = np.uint64(code) // WORD
-    work.bits[word] |= ONE << np.uint64(code) % WORD
-    work.summary[word // WORD] |= ONE << word % WORD
+    bits[word] |= ONE << np.uint64(code) % WORD
+    summary[word // WORD] |= ONE << word % WORD
 
 
 @helper
-def take_marked(work, n_codes, out):
+def take_marked(bits, summary, n_codes, out):
     """Codes that were marked, ascending, into ``out``; returns how many. Clears the marks."""
     n = 0
     n_words = (np.uint64(n_codes) + WORD - ONE) // WORD
     for s in range((n_words + WORD - ONE) // WORD):
-        words = work.summary[s]
-        work.summary[s] = 0
+        words = summary[s]
+        summary[s] = 0
         while words != 0:
             word = np.uint64(s) * WORD + lowest_bit(words)
             words &= words - ONE
-            marks = work.bits[word]
-            work.bits[word] = 0
+            marks = bits[word]
+            bits[word] = 0
             while marks != 0:
                 out[n] = np.int32(word * WORD + lowest_bit(marks))
                 n += 1
@@ -151,394 +165,327 @@ def take_marked(work, n_codes, out):
 
 
 @helper
-def rank_in_node(targets, work, rows, o):
-    """Rank of each target among those of the node."""
+def rank_in_node(rows, ranks, by_rank, bits, summary, place, own, own_by_rank):
+    """Rank of each target among those of the node; returns how many distinct ones there are."""
     for i in range(rows.shape[0]):
-        mark(work, targets.rank[rows[i], o])
-    n = take_marked(work, targets.by_rank.shape[0], work.present)
+        mark(bits, summary, ranks[rows[i]])
+    present = np.empty(rows.shape[0], np.int32)
+    n = take_marked(bits, summary, by_rank.shape[0], present)
     for r in range(n):
-        work.place[work.present[r]] = r
-        work.by_rank[r, o] = targets.by_rank[work.present[r], o]
+        place[present[r]] = r
+        own_by_rank[r] = by_rank[present[r]]
     for i in range(rows.shape[0]):
-        work.rank[i, o] = work.place[targets.rank[rows[i], o]]
-    work.n_ranks[o] = n
-
-
-@helper
-def node_score(targets, growth, work, n, weight):
-    """Score of the node as it is."""
-    if growth[0].criterion != ABSOLUTE:
-        return side_score(growth[0].criterion, work.total, weight, targets.first_channel)
-    work.scores[0] = 0.0
-    for i in range(n):
-        work.by_code[i] = i
-    work.ends[0] = n
-    score_distances(targets, growth, work, n, 1)
-    return work.scores[0]
-
-
-@helper
-def score_distances(targets, growth, work, n, n_cuts):
-    """Scores under the absolute error, from ``work.by_code`` and ``work.ends``."""
-    for j in range(n_cuts):
-        work.scores[j] = 0.0
-    for o in range(targets.first_channel.shape[0] - 1):
-        m = work.n_ranks[o]
-        score_absolute(
-            work.by_code[:n], work.ends, work.weight, work.values[:, o], work.rank[:, o], work.by_rank[:m, o], n_cuts,
-            work.rank_tree[: m + 1], work.scores, growth[0].value_unit,
-        )  # fmt: skip
+        own[i] = place[ranks[rows[i]]]
+    return n
 
 
 # --- the codes of a feature
 
 
+@inlined
+def read_codes(matrix, at, stride, rows, out):
+    """Codes of one feature; row r has its at matrix[at + r * stride]."""
+    at, stride = np.uint64(at), np.uint64(stride)
+    for i in range(np.uint64(rows.shape[0])):
+        out[i] = np.int32(matrix[at + np.uint64(rows[i]) * stride])
+
+
 @helper
-def fill_cells(coded, targets, work, f, begin, end, count_rows):
-    """Sums per code of one feature; returns how many codes are present (missing aside), and whether missing is."""
-    column, rows = coded.codes[f], work.rows[begin:end]
-    n, n_codes = np.uint64(end - begin), np.int64(coded.n_codes[f])
-    n_outputs = targets.first_channel.shape[0] - 1
-    n_cell = np.uint64(work.cells.shape[0] // work.counts.shape[0])
-    if targets.classes.shape[0] > 0:
+def add_row(cells, at, i, weight, classes, values, n_outputs):
+    """Add a row of the node to the sums that begin at cells[at]."""
+    if classes.shape[0] > 0:
         for o in range(np.uint64(n_outputs)):
-            for i in range(n):
-                code = np.uint64(column[np.uint64(rows[i])])
-                work.cells[code * n_cell + np.uint64(work.classes[i, o])] += work.weight[i]
-    elif n_outputs == 1:
-        for i in range(n):
-            code = np.uint64(column[np.uint64(rows[i])])
-            work.cells[code * n_cell] += work.weight[i]
-            work.cells[code * n_cell + ONE] += work.values[i, 0]
+            cells[at + np.uint64(classes[np.uint64(i) * np.uint64(n_outputs) + np.uint64(o)])] += weight[i]
     else:
-        for i in range(n):
-            code = np.uint64(column[np.uint64(rows[i])])
-            work.cells[code * n_cell] += work.weight[i]
-            for o in range(np.uint64(n_outputs)):
-                work.cells[code * n_cell + ONE + np.uint64(o)] += work.values[i, o]
-    if count_rows:
-        for i in range(n):
-            work.counts[np.uint64(column[np.uint64(rows[i])])] += 1
-    if np.int64(n) >= n_codes // 2:
-        m = scan_codes(targets, work, n_cell, n_codes)
-    else:
-        for i in range(n):
-            mark(work, column[np.uint64(rows[i])])
-        m = take_marked(work, n_codes, work.present)
-    has_missing = m > 0 and work.present[0] == 0
-    if has_missing:
-        m -= 1
-        for j in range(m):
-            work.present[j] = work.present[j + 1]
-    return m, has_missing
+        cells[at] += weight[i]
+        for o in range(np.uint64(n_outputs)):
+            cells[at + ONE + np.uint64(o)] += values[np.uint64(i) * np.uint64(n_outputs) + np.uint64(o)]
 
 
-@helper
-def scan_codes(targets, work, n_cell, n_codes):
-    """Codes whose weight is not 0, ascending; returns how many."""
-    n_weights = n_cell if targets.first_channel.shape[0] == 2 else np.uint64(targets.first_channel[1])
-    if targets.classes.shape[0] == 0:
-        n_weights = ONE
-    m = 0
-    for code in range(np.uint64(n_codes)):
-        some = np.int64(0)
-        for c in range(n_weights):
-            some |= work.cells[np.uint64(code) * n_cell + np.uint64(c)]
-        work.present[m] = np.int32(code)
-        m += some != 0
+@inlined
+def sum_few(code, scratch, weight, classes, values, n_outputs, n_cell, present, cells, counts):
+    """Sums of the codes of a few rows, which are sorted; returns how many codes there are."""
+    n = code.shape[0]
+    for i in range(n):
+        j = i
+        while j > 0 and code[scratch[j - 1]] > code[i]:
+            scratch[j] = scratch[j - 1]
+            j -= 1
+        scratch[j] = i
+    m, last = 0, np.int32(-1)
+    for k in range(n):
+        i = np.uint64(scratch[k])
+        if code[i] != last:
+            if last < 0 and code[i] > 0:
+                m = 1  # entry 0 is the missing value's
+            last = code[i]
+            present[m] = last
+            counts[m] = 0
+            for c in range(n_cell):
+                cells[m * n_cell + c] = 0
+            m += 1
+        counts[m - 1] += 1
+        add_row(cells, np.uint64((m - 1) * n_cell), i, weight, classes, values, n_outputs)
     return m
 
 
 @helper
-def clear_cells(work, m):
-    """Leave nothing behind of a feature with m codes present."""
-    n_cell = work.cells.shape[0] // work.counts.shape[0]
-    for j in range(-1, m):
-        code = np.int64(work.present[j]) if j >= 0 else 0
-        for c in range(n_cell):
-            work.cells[code * n_cell + c] = 0
-        work.counts[code] = 0
-
-
-# --- the sides of the cuts
+def sum_all_codes(code, weight, classes, values, n_outputs, n_cell, n_codes, table, present, cells, counts):
+    """Sums of the codes of many rows, over a table of all codes; returns how many codes there are."""
+    n = np.uint64(code.shape[0])
+    if classes.shape[0] > 0 and n_outputs == 1:
+        for i in range(n):
+            table[np.uint64(code[i]) * np.uint64(n_cell) + np.uint64(classes[i])] += weight[i]
+    elif n_outputs == 1:
+        for i in range(n):
+            at = np.uint64(code[i]) * np.uint64(2)
+            table[at] += weight[i]
+            table[at + ONE] += values[i]
+    else:
+        for i in range(n):
+            add_row(table, np.uint64(code[i]) * np.uint64(n_cell), i, weight, classes, values, n_outputs)
+    for c in range(n_codes):
+        counts[c] = 0
+    for i in range(n):
+        counts[np.uint64(code[i])] += 1
+    m = 1
+    for b in range(n_codes):
+        if counts[b] > 0:
+            to = m if b > 0 else 0
+            present[to] = b
+            counts[to] = counts[b]  # to <= b: what is overwritten has been looked at
+            for c in range(n_cell):
+                cells[to * n_cell + c] = table[b * n_cell + c]
+                table[b * n_cell + c] = 0
+            m += b > 0
+    return m
 
 
 @helper
-def code_sums(targets, growth, work, code, out):
-    """Sums of one code by channel into ``out``; returns its weight."""
-    n_cell = work.cells.shape[0] // work.counts.shape[0]
-    own = work.cells[code * n_cell : (code + 1) * n_cell]
+def sum_marked_codes(code, weight, classes, values, n_outputs, n_cell, n_codes, bits, summary, place, present, cells, counts):
+    """Sums of the codes of some rows, of which few are present; returns how many there are."""
+    n = np.uint64(code.shape[0])
+    for i in range(n):
+        mark(bits, summary, code[i])
+    m = take_marked(bits, summary, n_codes, present[1:])
+    shift = 1
+    if present[1] == 0:  # the missing value
+        m, shift = m - 1, 0
+        for j in range(m + 1):
+            present[j] = present[j + 1]
+    for j in range(1 - shift, m + 1):
+        place[present[j]] = j
+        counts[j] = 0
+        for c in range(n_cell):
+            cells[j * n_cell + c] = 0
+    for i in range(n):
+        j = np.uint64(place[np.uint64(code[i])])
+        counts[j] += 1
+        add_row(cells, j * np.uint64(n_cell), i, weight, classes, values, n_outputs)
+    return m + 1
+
+
+# --- the cuts
+
+
+@helper
+def cell_sums(cells, j, n_cell, with_classes, n_weights, growth, out, add):
+    """Sums of a code present by channel, into ``out`` or added to it; returns its weight."""
     p = growth[0]
-    if targets.classes.shape[0] == 0:
+    at = j * n_cell
+    if not with_classes:
         for c in range(n_cell - 1):
-            out[c] = np.float64(own[c + 1]) * p.value_unit
-        return np.float64(own[0]) * p.weight_unit
+            own = np.float64(cells[at + c + 1]) * p.value_unit
+            out[c] = out[c] + own if add else own
+        return np.float64(cells[at]) * p.weight_unit
     weight = np.int64(0)
-    for c in range(targets.first_channel[1]):
-        weight += own[c]
+    for c in range(n_weights):
+        weight += cells[at + c]
     for c in range(n_cell):
-        out[c] = np.float64(own[c]) * p.weight_unit
+        own = np.float64(cells[at + c]) * p.weight_unit
+        out[c] = out[c] + own if add else own
     return np.float64(weight) * p.weight_unit
 
 
 @helper
-def sides_in_order(targets, growth, work, m):
-    """The cuts after each code of ``work.order``: what is on the left of them."""
-    n_channels = work.total.shape[0]
-    own = work.side[0]
+def is_in_set(kind, cut, k):
+    """Whether the k-th code of the order is on the left of a cut."""
+    if kind == PREFIXES:
+        return k <= cut
+    if kind == SINGLES:
+        return k == cut
+    return (np.int64(cut + 1) >> k & 1) != 0
+
+
+@helper
+def sum_set(kind, cut, order, m, cells, counts, n_cell, with_classes, n_weights, growth, left):
+    """Sums of a set of codes into ``left``; returns (weight, rows)."""
     weight, count = 0.0, np.int64(0)
-    for j in range(m):
-        code = np.int64(work.order[j])
-        weight += code_sums(targets, growth, work, code, own)
-        count += work.counts[code]
-        for c in range(n_channels):
-            work.left[c, j] = own[c] + (work.left[c, j - 1] if j > 0 else 0.0)
-        work.left_weight[j] = weight
-        work.left_count[j] = count
-
-
-@helper
-def sides_of_sets(targets, growth, work, m, n_cuts, one_vs_rest):
-    """Cut j has code j on the left (one against the rest), or the codes of the bits of j + 1."""
-    n_channels = work.total.shape[0]
-    own = work.side[0]
-    for j in range(n_cuts):
-        chosen = np.int64(1) << j if one_vs_rest else np.int64(j + 1)
-        for c in range(n_channels):
-            work.left[c, j] = 0.0
-        work.left_weight[j] = 0.0
-        work.left_count[j] = 0
-        for k in range(m):
-            if (j == k) if one_vs_rest else (chosen >> k & 1) != 0:
-                code = np.int64(work.order[k])
-                work.left_weight[j] += code_sums(targets, growth, work, code, own)
-                work.left_count[j] += work.counts[code]
-                for c in range(n_channels):
-                    work.left[c, j] += own[c]
-
-
-@helper
-def add_missing(work, n_cuts, missing_weight, missing_count):
-    """Move the rows without a value from the right of all cuts to the left."""
-    for c in range(work.total.shape[0]):
-        for j in range(n_cuts):
-            work.left[c, j] += work.missing[c]
-    for j in range(n_cuts):
-        work.left_weight[j] += missing_weight
-        work.left_count[j] += missing_count
-
-
-@helper
-def rows_by_cut(coded, targets, work, f, begin, end, m, n_cuts, sets, one_vs_rest, missing_left, j):
-    """Places of a node's rows in the order of the cuts (``work.by_code``) and the cuts' ends; with sets, for the one cut j."""
-    column, rows = coded.codes[f], work.rows[begin:end]
-    n = end - begin
+    for c in range(left.shape[0]):
+        left[c] = 0.0
     for k in range(m):
-        work.place[work.order[k]] = k
-    work.place[0] = -1 if missing_left else m
-    if sets:  # two heaps: left, right
-        at = 0
-        for side in range(2):
-            for i in range(n):
-                k = work.place[np.int64(column[rows[i]])]
-                if k < 0:
-                    is_left = True
-                elif k >= m:
-                    is_left = False
-                else:
-                    is_left = (k == j) if one_vs_rest else (np.int64(j + 1) >> k & 1) != 0
-                if is_left == (side == 0):
-                    work.by_code[at] = i
-                    at += 1
-            if side == 0:
-                work.ends[0] = at
-        return
-    starts = work.ends  # counts first, then ends
-    for k in range(n_cuts + 1):
-        starts[k] = 0
-    n_before = 0
-    for i in range(n):
-        k = work.place[np.int64(column[rows[i]])]
-        n_before += k < 0
-        if 0 <= k < n_cuts:
-            starts[k] += 1
-    total = np.int32(n_before)
-    for k in range(n_cuts):
-        own = starts[k]
-        starts[k] = total
-        total += own
-    behind, before = np.int64(total), 0
-    for i in range(n):
-        k = work.place[np.int64(column[rows[i]])]
-        if k < 0:
-            work.by_code[before] = i
-            before += 1
-        elif k < n_cuts:
-            work.by_code[starts[k]] = i
-            starts[k] += 1
-        else:
-            work.by_code[behind] = i
-            behind += 1
-
-
-# --- the best cut
-
-
-class Best(NamedTuple):
-    """The best split so far, in one-entry arrays."""
-
-    score: Any  # float64
-    feature: Any  # int64
-    code: Any  # int64: -1 for a set
-    next_code: Any  # int64: the next code present behind it
-    threshold: Any  # float64: NaN: in the middle
-    missing_left: Any  # bool
+        if is_in_set(kind, cut, k):
+            j = np.int64(order[k])
+            weight += cell_sums(cells, j, n_cell, with_classes, n_weights, growth, left, True)
+            count += counts[j]
+    return weight, count
 
 
 @helper
-def is_better(score, f, best):
-    """Whether a score beats the best one; ties go to the lowest feature, and within it to what came first."""
-    if not score > -np.inf:
-        return False
-    margin = TIE * abs(best.score[0])
-    if best.feature[0] < 0 or score > best.score[0] + margin:
-        return True
-    return f < best.feature[0] and score >= best.score[0] - margin
+def cut_score(growth, left, left_weight, total, weight, first_channel, side, scores, missing_left, cut):
+    """Score of both sides of a cut; ``scores`` are those of the absolute error."""
+    criterion = growth[0].criterion
+    if criterion == ABSOLUTE:
+        return scores[missing_left, cut]
+    for c in range(total.shape[0]):
+        side[c] = total[c] - left[c]
+    return side_score(criterion, left, left_weight, first_channel) + side_score(criterion, side, weight - left_weight, first_channel)
 
 
-@helper
-def consider(
-    coded, targets, growth, work, f, begin, end, weight, m, n_cuts, only, sets, one_vs_rest, has_missing, missing_left, nominal, best
-):
-    """Score the cuts whose sides are in ``work`` and keep the best, or look at cut ``only`` alone (>= 0)."""
+@inlined
+def scan_cuts(
+    kind, n_cuts, only, order, m, has_missing, cells, counts, n_cell, with_classes, first_channel, n, total, weight, growth, left, side,
+    scores,
+):  # fmt: skip
+    """Best cut of one order of the codes: (score, cut, missing left, whether the left side is the heavier one).
+
+    Cut m - 1 of the prefixes has all values on the left, which leaves the missing ones for the right. ``only`` >= 0: look at no other cut.
+    """
     p = growth[0]
-    n = end - begin
-    if p.criterion == ABSOLUTE:
-        if sets:
-            for j in range(n_cuts):
-                rows_by_cut(coded, targets, work, f, begin, end, m, n_cuts, True, one_vs_rest, missing_left, j)
-                score_distances(targets, growth, work, n, 1)
-                work.sort_key[j] = work.scores[0]  # the cuts are few here, the keys not in use any more
-            for j in range(n_cuts):
-                work.scores[j] = work.sort_key[j]
-        else:
-            rows_by_cut(coded, targets, work, f, begin, end, m, n_cuts, False, False, missing_left, 0)
-            score_distances(targets, growth, work, n, n_cuts)
-    else:
-        score_cuts(p.criterion, work.left, work.left_weight, work.total, weight, targets.first_channel, n_cuts, work.side, work.scores)
+    n_channels, n_weights = total.shape[0], np.int64(first_channel[1])
     least = max(p.min_weight_leaf, 0.5 * p.weight_unit)
-    for j in range(n_cuts):
-        if only >= 0 and j != only:
-            continue
-        left, right = work.left_weight[j], weight - work.left_weight[j]
-        if left < least or right < least:
-            continue
-        if p.min_samples_leaf > 1 and (work.left_count[j] < p.min_samples_leaf or n - work.left_count[j] < p.min_samples_leaf):
-            continue
-        if not is_better(work.scores[j], f, best):
-            continue
-        best.score[0] = work.scores[j]
-        best.feature[0] = f
-        # missing values that training has not seen go to the heavier side
-        best.missing_left[0] = missing_left if has_missing else left >= right
-        best.threshold[0] = np.nan
-        if nominal:
-            best.code[0] = -1
-            keep_set(work, coded.n_codes[f], m, j, sets, one_vs_rest)
+    best, best_cut, best_missing_left, heavier_left = -np.inf, -1, False, False
+    left_weight, left_count = 0.0, np.int64(0)
+    for c in range(n_channels):
+        left[c] = 0.0
+    for cut in range(n_cuts):
+        if kind == PREFIXES:
+            j = np.int64(order[cut])
+            left_weight += cell_sums(cells, j, n_cell, with_classes, n_weights, growth, left, True)
+            left_count += counts[j]
         else:
-            best.code[0] = work.order[j]
-            best.next_code[0] = work.order[j + 1] if j + 1 < m else 0
+            left_weight, left_count = sum_set(kind, cut, order, m, cells, counts, n_cell, with_classes, n_weights, growth, left)
+        if only >= 0 and cut != only:
+            continue
+        for missing_left in range(2 if has_missing else 1):
+            w, count = left_weight, left_count
+            if missing_left:
+                w += cell_sums(cells, 0, n_cell, with_classes, n_weights, growth, left, True)
+                count += counts[0]
+            if w >= least and weight - w >= least and count >= p.min_samples_leaf and n - count >= p.min_samples_leaf:
+                if p.criterion == SQUARES:  # the one that has to be fast: a call takes longer
+                    here, there = 0.0, 0.0
+                    for c in range(n_channels):
+                        rest = total[c] - left[c]
+                        here += left[c] * left[c]
+                        there += rest * rest
+                    score = here / w + there / (weight - w)
+                else:
+                    score = cut_score(growth, left, w, total, weight, first_channel, side, scores, missing_left, cut)
+                if score > -np.inf and (best_cut < 0 or score > best + TIE * abs(best)):
+                    best, best_cut, best_missing_left, heavier_left = score, cut, missing_left != 0, w >= weight - w
+            if missing_left:  # exact sums: taken off as they were added
+                w = cell_sums(cells, 0, n_cell, with_classes, n_weights, growth, side, False)
+                for c in range(n_channels):
+                    left[c] -= side[c]
+    return best, best_cut, best_missing_left, heavier_left
 
 
 @helper
-def keep_set(work, n_codes, m, j, sets, one_vs_rest):
-    """The categories on the left of cut j as bits."""
-    for w in range((n_codes + 63) // 64):
-        work.best_set[w] = 0
-    for k in range(m):
-        is_left = k <= j
-        if sets:
-            is_left = (k == j) if one_vs_rest else (np.int64(j + 1) >> k & 1) != 0
-        if is_left:
-            code = np.uint64(work.order[k])
-            work.best_set[code // WORD] |= ONE << code % WORD
-
-
-@helper
-def try_order(coded, targets, growth, work, f, begin, end, weight, m, has_missing, missing_weight, only, sets, one_vs_rest, nominal, best):
-    """All cuts of one order of the codes, or of sets of them, with the missing values right and, if there are any, left."""
-    n_cuts = m - 1
-    if sets:
-        n_cuts = m if one_vs_rest else (1 << (m - 1)) - 1
-        sides_of_sets(targets, growth, work, m, n_cuts, one_vs_rest)
-    else:
-        sides_in_order(targets, growth, work, m)
-    # with missing values on the right, all values on the left is a cut too
-    behind = 1 if has_missing and not sets and only < 0 else 0
-    if n_cuts + behind > 0:
-        consider(
-            coded, targets, growth, work, f, begin, end, weight, m, n_cuts + behind, only, sets, one_vs_rest, has_missing, False, nominal,
-            best,
-        )  # fmt: skip
-    if has_missing and n_cuts > 0:
-        add_missing(work, n_cuts, missing_weight, np.int64(work.counts[0]))
-        consider(coded, targets, growth, work, f, begin, end, weight, m, n_cuts, only, sets, one_vs_rest, True, True, nominal, best)
-
-
-@helper
-def sort_order(work, m):
-    """Sort ``work.order`` by ``work.sort_key`` (by code), equal keys by code."""
+def sort_order(order, m, key):
+    """Sort ``order`` by key, equal keys by place."""
     gap = 1
     while 3 * gap + 1 < m:
         gap = 3 * gap + 1
     while gap > 0:
         for i in range(gap, m):
-            moving, j = work.order[i], i
-            key = work.sort_key[moving]
-            while j >= gap and (
-                work.sort_key[work.order[j - gap]] > key or (work.sort_key[work.order[j - gap]] == key and work.order[j - gap] > moving)
-            ):
-                work.order[j] = work.order[j - gap]
+            moving, j = order[i], i
+            while j >= gap and (key[order[j - gap]] > key[moving] or (key[order[j - gap]] == key[moving] and order[j - gap] > moving)):
+                order[j] = order[j - gap]
                 j -= gap
-            work.order[j] = moving
+            order[j] = moving
         gap //= 3
 
 
 @helper
-def try_nominal(coded, targets, growth, work, f, begin, end, weight, m, has_missing, missing_weight, key, best):
-    """The divisions of a nominal feature's categories."""
-    p = growth[0]
-    n_channels = work.total.shape[0]
-    two_or_numbers = targets.first_channel.shape[0] == 2 and (targets.classes.shape[0] == 0 or n_channels == 2)
-    for j in range(m):
-        work.order[j] = work.present[j]
-    if p.splitter == RANDOM:  # each category left or right by chance
-        n_left = 0
-        for j in range(m):
-            is_left = hash32(key ^ np.uint32(0x55555555), work.present[j]) & np.uint32(1) != 0
-            work.sort_key[work.present[j]] = 0.0 if is_left else 1.0
-            n_left += is_left
-        sort_order(work, m)
-        only = min(max(n_left - 1, 0), m - 2)
-        try_order(coded, targets, growth, work, f, begin, end, weight, m, has_missing, missing_weight, only, False, False, True, best)
+def rows_by_cut(kind, cut, code, order, m, place_of, present, missing_left, by_code, ends):
+    """Places of a node's rows in the order of the cuts and the cuts' ends; for sets, of one cut."""
+    n = code.shape[0]
+    for k in range(m):
+        place_of[present[order[k]]] = k
+    place_of[0] = -1 if missing_left else m
+    if kind != PREFIXES:
+        at = 0
+        for side in range(2):
+            for i in range(n):
+                k = place_of[code[i]]
+                if (k < 0 or (k < m and is_in_set(kind, cut, k))) == (side == 0):
+                    by_code[at] = i
+                    at += 1
+            if side == 0:
+                ends[0] = at
         return
-    exhaustive = p.division == EXHAUSTIVE or (p.division == AUTOMATIC and not two_or_numbers)
-    if p.division == ONE_VS_REST:
-        try_order(coded, targets, growth, work, f, begin, end, weight, m, has_missing, missing_weight, -1, True, True, True, best)
-        return
-    if exhaustive and 2 < m <= MAX_EXHAUSTIVE:
-        try_order(coded, targets, growth, work, f, begin, end, weight, m, has_missing, missing_weight, -1, True, False, True, best)
-        return
-    own = work.side[1]
-    first = 1 if two_or_numbers and targets.classes.shape[0] > 0 else 0
-    for c in range(first, n_channels):  # by the mean, or by the share of each class in turn
-        for j in range(m):
-            code = np.int64(work.present[j])
-            w = code_sums(targets, growth, work, code, own)
-            work.sort_key[code] = own[c] / w
-            work.order[j] = work.present[j]
-        sort_order(work, m)
-        try_order(coded, targets, growth, work, f, begin, end, weight, m, has_missing, missing_weight, -1, False, False, True, best)
+    for k in range(m):
+        ends[k] = 0
+    before = 0
+    for i in range(n):
+        k = place_of[code[i]]
+        before += k < 0
+        if 0 <= k < m:
+            ends[k] += 1
+    total, before = np.int32(before), 0
+    for k in range(m):
+        own = ends[k]
+        ends[k] = total
+        total += own
+    behind = np.int64(total)
+    for i in range(n):
+        k = place_of[code[i]]
+        if k < 0:
+            by_code[before] = i
+            before += 1
+        elif k < m:
+            by_code[ends[k]] = i
+            ends[k] += 1
+        else:
+            by_code[behind] = i
+            behind += 1
+
+
+@helper
+def score_distances(kind, n_cuts, order, m, has_missing, n, growth, first_channel, work):
+    """Scores of all cuts under the absolute error, into ``work.scores``."""
+    for missing_left in range(2 if has_missing else 1):
+        scores = work.scores[missing_left]
+        for cut in range(n_cuts):
+            scores[cut] = 0.0
+        for group in range(1 if kind == PREFIXES else n_cuts):
+            rows_by_cut(
+                kind, group, work.code[:n], order, m, work.place, work.present, missing_left != 0, work.by_code, work.ends
+            )  # fmt: skip
+            for o in range(first_channel.shape[0] - 1):
+                n_ranks = work.n_ranks[o]
+                score_absolute(
+                    work.by_code[:n], work.ends, work.weight, work.values[o :: first_channel.shape[0] - 1], work.rank[o],
+                    work.by_rank[o, :n_ranks], n_cuts if kind == PREFIXES else 1, work.rank_tree[: n_ranks + 1],
+                    scores if kind == PREFIXES else scores[group:], growth[0].value_unit,
+                )  # fmt: skip
+
+
+@helper
+def node_distance(n, growth, first_channel, work):
+    """Score of the whole node under the absolute error."""
+    for i in range(n):
+        work.by_code[i] = i
+    work.ends[0] = n
+    work.scores[0, 0] = 0.0
+    for o in range(first_channel.shape[0] - 1):
+        n_ranks = work.n_ranks[o]
+        score_absolute(
+            work.by_code[:n], work.ends, work.weight, work.values[o :: first_channel.shape[0] - 1], work.rank[o], work.by_rank[o, :n_ranks],
+            1, work.rank_tree[: n_ranks + 1], work.scores[0], growth[0].value_unit,
+        )  # fmt: skip
+    return work.scores[0, 0]
 
 
 @helper
@@ -548,196 +495,274 @@ def uniform(key, x):
 
 
 @helper
-def drawn_cut(coded, work, f, m, threshold):
-    """The last code present that lies below a threshold, by its place among those present; -1: none."""
-    upper = coded.upper[coded.begin[f] : coded.begin[f + 1]]
-    low, high = 0, m
-    while low < high:
-        middle = (low + high) // 2
-        if upper[work.present[middle]] <= threshold:
-            low = middle + 1
-        else:
-            high = middle
-    return low - 1
-
-
-@helper
-def cell_side(coded, nodes, node_id, f):
-    """Borders of a node's cell along a feature: from the splits above it, else from the data."""
-    begin = coded.begin[f]
-    low, high = coded.lower[begin + 1], coded.upper[begin + coded.n_codes[f] - 1]
-    child = node_id
+def cell_middle(coded_begin, n_codes, lower, upper, nodes, node_id, f):
+    """Middle of a node's cell along a feature: between the splits above it, or the ends of the data."""
+    low, high = lower[coded_begin[f] + 1], upper[coded_begin[f] + n_codes[f] - 1]
     low_known, high_known = False, False
+    child = node_id
     while nodes[child].parent >= 0:
         parent = nodes[child].parent
         if nodes[parent].feature == f:
-            if nodes[parent].left == child:
-                if not high_known:
-                    high = nodes[parent].threshold
-                high_known = True
-            else:
-                if not low_known:
-                    low = nodes[parent].threshold
-                low_known = True
+            if nodes[parent].left == child and not high_known:
+                high, high_known = nodes[parent].threshold, True
+            if nodes[parent].right == child and not low_known:
+                low, low_known = nodes[parent].threshold, True
         child = parent
-    return low, high
+    return low + 0.5 * (high - low)
 
 
 @helper
-def try_feature(coded, targets, growth, work, nodes, node_id, f, weight, best):
+def last_below(threshold, upper, present, m):
+    """How many of the m codes present (from entry 1 on) lie at or below a threshold."""
+    low, high = 0, m
+    while low < high:
+        middle = (low + high) // 2
+        if upper[present[1 + middle]] <= threshold:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@helper
+def order_categories(
+    attempt, m, key, growth, with_classes, n_outputs, n_channels, cells, n_cell, n_weights, present, order, sort_key, left
+):  # fmt: skip
+    """The way in which the categories are divided at an attempt: (kind, cuts, the only cut or -1); sets the order.
+
+    No cuts: no more attempts.
+    """
+    p = growth[0]
+    two_or_numbers = n_outputs == 1 and (not with_classes or n_channels == 2)
+    for k in range(m):
+        order[k] = k + 1
+    if p.splitter == RANDOM:  # each category left or right by chance
+        n_left = 0
+        for k in range(m):
+            is_left = hash32(key, present[k + 1]) & np.uint32(1) != 0
+            sort_key[k + 1] = 0.0 if is_left else 1.0
+            n_left += is_left
+        sort_order(order, m, sort_key)
+        return PREFIXES, m - 1 if attempt == 0 else 0, min(max(n_left - 1, 0), m - 2)
+    if p.division == ONE_VS_REST:
+        return SINGLES, m if attempt == 0 else 0, -1
+    if (p.division == EXHAUSTIVE or (p.division == AUTOMATIC and not two_or_numbers)) and 2 < m <= MAX_EXHAUSTIVE:
+        return SUBSETS, (1 << (m - 1)) - 1 if attempt == 0 else 0, -1
+    # by the mean, or by the share of each class in turn; of two classes one is enough
+    channel = attempt + (1 if two_or_numbers and with_classes else 0)
+    if channel >= n_channels:
+        return PREFIXES, 0, -1
+    for k in range(m):
+        weight = cell_sums(cells, np.int64(k + 1), n_cell, with_classes, n_weights, growth, left, False)
+        sort_key[k + 1] = left[channel] / weight
+    sort_order(order, m, sort_key)
+    return PREFIXES, m - 1, -1
+
+
+@helper
+def keep_set(kind, cut, order, present, m, n_codes, out):
+    """The categories on the left of a cut as bits."""
+    for w in range((n_codes + 63) // 64):
+        out[w] = 0
+    for k in range(m):
+        if is_in_set(kind, cut, k):
+            code = np.uint64(present[order[k]])
+            out[code // WORD] |= ONE << code % WORD
+
+
+@inlined
+def sum_codes(f, coded, work, rows, n_outputs, n_cell):
+    """The codes present in a node's rows and their sums; returns how many there are, the missing value aside."""
+    n, n_codes, n_features = rows.shape[0], np.int64(coded.n_codes[f]), coded.n_codes.shape[0]
+    code, n_all = work.code[:n], coded.by_rows.shape[0] // n_features
+    work.present[0], work.counts[0] = 0, 0
+    if n >= MANY_ROWS:
+        read_codes(coded.by_columns, f * n_all, 1, rows, code)
+    else:
+        read_codes(coded.by_rows, f, n_features, rows, code)
+    if n <= FEW_ROWS:
+        m = sum_few(code, work.scratch, work.weight, work.classes, work.values, n_outputs, n_cell, work.present, work.cells, work.counts)
+    elif 2 * n >= n_codes:
+        m = sum_all_codes(
+            code, work.weight, work.classes, work.values, n_outputs, n_cell, n_codes, work.table, work.present, work.cells, work.counts
+        )
+    else:
+        m = sum_marked_codes(
+            code, work.weight, work.classes, work.values, n_outputs, n_cell, n_codes, work.bits, work.summary, work.place, work.present,
+            work.cells, work.counts,
+        )  # fmt: skip
+    return m - 1
+
+
+@inlined
+def drawn_cut(f, coded, growth, work, nodes, node_id, key, m):
+    """A cut by chance or in the middle of the cell: (its place among the m codes present or -1: none, threshold)."""
+    upper = coded.upper[coded.begin[f] : coded.begin[f + 1]]
+    if growth[0].splitter == RANDOM:
+        low = coded.lower[coded.begin[f] + work.present[1]]
+        threshold = low + uniform(key, 1) * (upper[work.present[m]] - low)
+    else:
+        threshold = cell_middle(coded.begin, coded.n_codes, coded.lower, coded.upper, nodes, node_id, f)
+    n_below = last_below(threshold, upper, work.present, m)
+    if growth[0].splitter == MIDPOINT and (n_below == 0 or n_below == m):
+        return -1, threshold  # all rows are on one side of the middle
+    return min(max(n_below - 1, 0), m - 2), threshold
+
+
+@inlined
+def try_feature(f, coded, targets, growth, work, nodes, node_id, weight, best):
     """The cuts of one feature; returns whether it has any (it is not constant in the node)."""
     p = growth[0]
     node = nodes[node_id]
-    begin, end, key = node.begin, node.end, hash32(node.key, 3 * f + 2)
-    m, has_missing = fill_cells(coded, targets, work, f, begin, end, p.min_samples_leaf > 1)
+    rows, n = work.rows[node.begin : node.end], node.end - node.begin
+    n_outputs, n_channels = targets.first_channel.shape[0] - 1, work.total.shape[0]
+    with_classes = targets.classes.shape[0] > 0
+    n_cell = n_channels if with_classes else n_channels + 1
+    m = sum_codes(f, coded, work, rows, n_outputs, n_cell)
+    has_missing = work.counts[0] > 0
     if m + has_missing < 2:
-        clear_cells(work, m)
         return False
-    missing_weight = code_sums(targets, growth, work, 0, work.missing) if has_missing else 0.0
-    if coded.nominal[f]:
-        try_nominal(coded, targets, growth, work, f, begin, end, weight, m, has_missing, missing_weight, key, best)
-        clear_cells(work, m)
-        return True
-    for j in range(m):
-        work.order[j] = work.present[j]
-    only, threshold = -1, np.nan
-    if p.splitter != BEST and m > 1:
-        if p.splitter == RANDOM:
-            values = coded.begin[f]
-            low, high = coded.lower[values + work.present[0]], coded.upper[values + work.present[m - 1]]
-            threshold = low + uniform(key, 1) * (high - low)
+    key, nominal, threshold = hash32(node.key, 3 * f + 2), coded.nominal[f] != 0, np.nan
+    attempt = 0
+    while True:
+        kind, n_cuts, only = PREFIXES, m - 1, -1
+        if nominal:
+            kind, n_cuts, only = order_categories(
+                attempt, m, key, growth, with_classes, n_outputs, n_channels, work.cells, n_cell, np.int64(targets.first_channel[1]),
+                work.present, work.order, work.sort_key, work.left,
+            )  # fmt: skip
+            if n_cuts == 0 and (attempt > 0 or not has_missing):
+                break
         else:
-            low, high = cell_side(coded, nodes, node_id, f)
-            threshold = low + 0.5 * (high - low)
-        only = drawn_cut(coded, work, f, m, threshold)
-        if p.splitter == MIDPOINT and (only < 0 or only >= m - 1):
-            clear_cells(work, m)
-            return True  # all rows are on one side of the middle: not a cut
-        only = min(max(only, 0), m - 2)
-    before = best.feature[0]
-    try_order(coded, targets, growth, work, f, begin, end, weight, m, has_missing, missing_weight, only, False, False, False, best)
-    if only >= 0 and best.feature[0] == f and before != f:
-        best.threshold[0] = threshold
-    clear_cells(work, m)
+            for k in range(m):
+                work.order[k] = k + 1
+            if p.splitter != BEST and m > 1:
+                only, threshold = drawn_cut(f, coded, growth, work, nodes, node_id, key, m)
+                if only < 0:
+                    break
+        if has_missing and kind == PREFIXES and only < 0:
+            n_cuts = m  # all values left, missing right
+        if p.criterion == ABSOLUTE:
+            score_distances(kind, n_cuts, work.order, m, has_missing, n, growth, targets.first_channel, work)
+        score, cut, missing_left, heavier_left = scan_cuts(
+            kind, n_cuts, only, work.order, m, has_missing, work.cells, work.counts, n_cell, with_classes, targets.first_channel, n,
+            work.total, weight, growth, work.left, work.side, work.scores,
+        )  # fmt: skip
+        margin = TIE * abs(best.score[0])
+        if cut >= 0 and (
+            best.feature[0] < 0
+            or score > best.score[0] + margin
+            or (f < best.feature[0] and score >= best.score[0] - margin)  # ties go to the lowest feature
+        ):
+            best.score[0], best.feature[0], best.threshold[0] = score, f, threshold
+            # missing values that training has not seen go to the heavier side
+            best.missing_left[0] = missing_left if has_missing else heavier_left
+            if nominal:
+                best.code[0] = -1
+                keep_set(kind, cut, work.order, work.present, m, np.int64(coded.n_codes[f]), work.best_set)
+            else:
+                best.code[0] = work.present[cut + 1]
+                best.next_code[0] = work.present[cut + 2] if cut + 1 < m else 0
+        attempt += 1
+        if not nominal:
+            break
     return True
 
 
 @helper
+def draw_feature(features, k, key, probability):
+    """Bring a random one of features[k:] to place k, by their probabilities if there are some; returns whether one is left."""
+    n = features.shape[0]
+    chosen = k + np.int64(uniform(key, 3 * k) * (n - k))
+    if probability.shape[0] > 0:
+        rest = 0.0
+        for i in range(k, n):
+            rest += probability[features[i]]
+        at, chosen = uniform(key, 3 * k) * rest, -1
+        for i in range(k, n):
+            share = probability[features[i]]
+            if share > 0.0 and (chosen < 0 or at >= 0.0):
+                chosen = i
+            at -= share
+        if chosen < 0:
+            return False
+    features[k], features[chosen] = features[chosen], features[k]
+    return True
+
+
+@inlined
 def find_split(coded, targets, growth, work, nodes, node_id, best):
     """The best split of a node, into its record; returns whether it has one."""
     p = growth[0]
     node = nodes[node_id]
     n = node.end - node.begin
-    node.feature = -1
-    weight, same = gather(targets, growth, work, node.begin, node.end)
-    if node.depth >= p.max_depth or n < p.min_samples_split or n < 2 * p.min_samples_leaf or weight < 2.0 * p.min_weight_leaf or same:
+    if node.depth >= p.max_depth or n < p.min_samples_split or n < 2 * p.min_samples_leaf:
         return False
-    parent_score = node_score(targets, growth, work, n, weight)
-    best.feature[0] = -1
-    best.score[0] = -np.inf
-    n_features = coded.n_codes.shape[0]
-    features = work.features
-    for f in range(n_features):
-        features[f] = f
-    if p.splitter == MIDPOINT:
-        try_midpoint(coded, targets, growth, work, nodes, node_id, weight, best)
+    rows = work.rows[node.begin : node.end]
+    for c in range(work.total.shape[0]):
+        work.total[c] = 0.0
+    if targets.classes.shape[0] > 0:
+        weight, same = gather_classes(rows, targets.weight, targets.classes, p.weight_unit, work.weight, work.classes, work.total)
     else:
-        n_tried = 0
-        for k in range(n_features):
-            if p.max_features < n_features:  # the next one of a random order
-                other = k + np.int64(uniform(node.key, 3 * k) * (n_features - k))
-                features[k], features[other] = features[other], features[k]
-            if try_feature(coded, targets, growth, work, nodes, node_id, np.int64(features[k]), weight, best):
-                n_tried += 1
-            if n_tried >= p.max_features and best.feature[0] >= 0:
-                break
-    if best.feature[0] < 0:
+        weight, same = gather_values(rows, targets.weight, targets.values, targets.rank, growth, work.weight, work.values, work.total)
+    if same or weight < 2.0 * p.min_weight_leaf:
         return False
-    gain = best.score[0] - parent_score
-    if gain < p.min_gain and p.min_gain > 0.0:
+    if p.criterion == ABSOLUTE:
+        for o in range(targets.first_channel.shape[0] - 1):
+            work.n_ranks[o] = rank_in_node(
+                rows, targets.rank[:, o], targets.by_rank[:, o], work.bits, work.summary, work.place, work.rank[o], work.by_rank[o]
+            )
+        own_score = node_distance(n, growth, targets.first_channel, work)
+    else:
+        own_score = side_score(p.criterion, work.total, weight, targets.first_channel)
+    best.feature[0], best.score[0] = -1, -np.inf
+    n_features, n_tried = coded.n_codes.shape[0], 0
+    max_features = 1 if p.splitter == MIDPOINT else p.max_features
+    for f in range(n_features):
+        work.features[f] = f
+    for k in range(n_features):
+        if max_features < n_features and not draw_feature(work.features, k, node.key, coded.probability):
+            break
+        if try_feature(np.int64(work.features[k]), coded, targets, growth, work, nodes, node_id, weight, best):
+            n_tried += 1
+        if n_tried >= max_features and best.feature[0] >= 0:
+            break
+    gain = best.score[0] - own_score
+    if best.feature[0] < 0 or (p.min_gain > 0.0 and gain < p.min_gain):
         return False
     node.gain = max(gain, 0.0)
     node.feature = best.feature[0]
     node.code = best.code[0]
     node.missing_left = best.missing_left[0]
     if node.code >= 0:
-        set_threshold(coded, node, best)
-    return True
-
-
-@helper
-def try_midpoint(coded, targets, growth, work, nodes, node_id, weight, best):
-    """Features drawn by their probabilities, until one has rows on both sides of the middle of the cell."""
-    node = nodes[node_id]
-    n_features = coded.n_codes.shape[0]
-    features = work.features
-    for k in range(n_features):
-        rest = 0.0
-        for i in range(k, n_features):
-            rest += coded.probability[features[i]]
-        if not rest > 0.0:
-            return
-        at, chosen = uniform(node.key, 3 * k) * rest, -1
-        for i in range(k, n_features):
-            share = coded.probability[features[i]]
-            if share > 0.0 and (chosen < 0 or at >= 0.0):
-                chosen = i
-            at -= share
-        features[k], features[chosen] = features[chosen], features[k]
-        try_feature(coded, targets, growth, work, nodes, node_id, np.int64(features[k]), weight, best)
-        if best.feature[0] >= 0:
-            return
-
-
-@helper
-def set_threshold(coded, node, best):
-    """The threshold of a cut after a code: in the middle between the values on both sides, or where it was drawn."""
-    values = coded.begin[node.feature]
-    if best.next_code[0] == 0:
         node.threshold = np.inf  # all values left, missing right
-        return
-    below, above = coded.upper[values + node.code], coded.lower[values + best.next_code[0]]
-    drawn = best.threshold[0]
-    node.threshold = drawn if below <= drawn and drawn < above else cut_between(below, above)
+        if best.next_code[0] > 0:
+            first = coded.begin[node.feature]
+            below, above, drawn = coded.upper[first + node.code], coded.lower[first + best.next_code[0]], best.threshold[0]
+            node.threshold = drawn if below <= drawn and drawn < above else cut_between(below, above)
+    return True
 
 
 # --- the tree
 
 
 @helper
-def goes_left(coded, node, sets, code):
-    """Whether a code is on the left of a node's split."""
-    if code == 0:
-        return node.missing_left != 0
-    if node.code >= 0:
-        return np.int64(code) <= np.int64(node.code)
-    return (sets[np.uint64(node.first_word) + np.uint64(code) // WORD] >> np.uint64(code) % WORD) & ONE != 0
-
-
-@helper
-def partition(coded, work, node, sets):
+def partition(matrix, at, stride, node, sets, rows, scratch):
     """Rows of a node, lefts first, both sides in their order; returns how many go left."""
-    column = coded.codes[node.feature]
-    rows, scratch = work.rows[node.begin : node.end], work.scratch
     left, right = np.uint64(0), np.uint64(0)
-    if node.code >= 0:
-        last, missing_left = np.int64(node.code), node.missing_left != 0
-        for i in range(np.uint64(rows.shape[0])):
-            row = rows[i]
-            code = np.int64(column[np.uint64(row)])
-            is_left = (code <= last) & (missing_left | (code > 0))
-            rows[left] = row
-            scratch[right] = row
-            left += np.uint64(is_left)
-            right += np.uint64(not is_left)
-    else:
-        for i in range(np.uint64(rows.shape[0])):
-            row = rows[i]
-            is_left = goes_left(coded, node, sets, column[np.uint64(row)])
-            rows[left] = row
-            scratch[right] = row
-            left += np.uint64(is_left)
-            right += np.uint64(not is_left)
+    at, stride = np.uint64(at), np.uint64(stride)
+    last, missing_left, first_word = np.int64(node.code), node.missing_left != 0, np.uint64(max(node.first_word, 0))
+    for i in range(np.uint64(rows.shape[0])):
+        row = rows[i]
+        code = np.uint64(matrix[at + np.uint64(row) * stride])
+        if last >= 0:
+            is_left = (np.int64(code) <= last) & (missing_left | (code > 0))
+        else:
+            is_left = (sets[first_word + code // WORD] >> code % WORD) & ONE != 0
+        rows[left] = row
+        scratch[right] = row
+        left += np.uint64(is_left)
+        right += np.uint64(not is_left)
     for i in range(right):
         rows[left + np.uint64(i)] = scratch[i]
     return np.int64(left)
@@ -817,10 +842,12 @@ def grow_tree(
     """Grow a tree; returns (how many nodes, sets of categories, words of them)."""
     p = growth[0]
     best = Best(
-        np.empty(1, np.float64), np.empty(1, np.int64), np.empty(1, np.int64), np.empty(1, np.int64), np.empty(1, np.float64),
+        np.empty(1, np.float64), np.empty(1, np.float64), np.empty(1, np.int64), np.empty(1, np.int64), np.empty(1, np.int64),
         np.empty(1, np.bool_),
     )  # fmt: skip
     sets, n_words = np.zeros(0, np.uint64), 0
+    n_features = coded.n_codes.shape[0]
+    n_all = coded.by_rows.shape[0] // n_features
     best_first = p.max_leaves > 0
     begin_node(nodes[0], 0, work.rows.shape[0], 0, -1, p.key)
     n_nodes, n_leaves, n_open = 1, 1, 0
@@ -840,7 +867,11 @@ def grow_tree(
         id_ = pop(frontier, n_open, nodes, best_first)
         n_open -= 1
         node = nodes[id_]
-        n_left = partition(coded, work, node, sets)
+        rows = work.rows[node.begin : node.end]
+        if rows.shape[0] >= MANY_ROWS:
+            n_left = partition(coded.by_columns, node.feature * n_all, 1, node, sets, rows, work.scratch)
+        else:
+            n_left = partition(coded.by_rows, node.feature, n_features, node, sets, rows, work.scratch)
         node.left, node.right = n_nodes, n_nodes + 1
         middle = node.begin + n_left
         begin_node(nodes[n_nodes], node.begin, middle, node.depth + 1, id_, hash32(node.key, 1))
@@ -897,6 +928,41 @@ def median_of(rows, begin, end, y, weight, order):
     return median, distance / total
 
 
+@helper
+def describe_classes(node, i, rows, weight, classes, value):
+    """Weights of the classes in a node, from its children or its rows."""
+    for c in range(value.shape[1]):
+        value[i, c] = value[node.left, c] + value[node.right, c] if node.left >= 0 else 0.0
+    if node.left < 0:
+        for k in range(node.begin, node.end):
+            for o in range(classes.shape[1]):
+                value[i, classes[rows[k], o]] += weight[rows[k]]
+
+
+@helper
+def describe_values(node, i, o, rows, weight, y, squares, node_weight, value, spread):
+    """Mean of one output in a node, and the sum of squares around it, or of y log y."""
+    w = node_weight[i]
+    if node.left >= 0:
+        a, b = node_weight[node.left], node_weight[node.right]
+        apart = value[node.right, o] - value[node.left, o]
+        value[i, o] = value[node.left, o] + apart * (b / w)
+        spread[i, o] = spread[node.left, o] + spread[node.right, o] + (apart * apart * a * (b / w) if squares else 0.0)
+        return
+    # the first target is taken off before adding up: a leaf of equal targets has exactly their value
+    origin, above = y[rows[node.begin], o], 0.0
+    for k in range(node.begin, node.end):
+        above += weight[rows[k]] * (y[rows[k], o] - origin)
+    value[i, o] = origin + above / w
+    spread[i, o] = 0.0
+    for k in range(node.begin, node.end):
+        target = y[rows[k], o]
+        if squares:
+            spread[i, o] += weight[rows[k]] * (target - value[i, o]) * (target - value[i, o])
+        elif target > 0.0:
+            spread[i, o] += weight[rows[k]] * target * log(target)
+
+
 @kernel
 def describe_nodes(
     nodes,  # (n_nodes,) TREE_NODE, IN
@@ -911,63 +977,34 @@ def describe_nodes(
     impurity,  # (n_nodes,) float64, OUT
 ):
     """Weight, value and impurity of every node, from the true targets, leaves first."""
-    n_outputs, n_channels = first_channel.shape[0] - 1, value.shape[1]
-    spread = np.zeros((nodes.shape[0], n_channels))  # sum of squares around the mean, or of y log y
+    n_outputs = first_channel.shape[0] - 1
+    spread = np.empty((nodes.shape[0], n_outputs))
     order = np.empty(rows.shape[0] if criterion == ABSOLUTE else 0, np.int32)
     for back in range(nodes.shape[0]):
         i = nodes.shape[0] - 1 - back  # children have higher ids than their parents
         node = nodes[i]
         node_weight[i] = 0.0
-        for c in range(n_channels):
-            value[i, c] = 0.0
         if node.left >= 0:
             node_weight[i] = node_weight[node.left] + node_weight[node.right]
         else:
             for k in range(node.begin, node.end):
                 node_weight[i] += weight[rows[k]]
-        w = node_weight[i]
         if classes.shape[0] > 0:
-            if node.left >= 0:
-                for c in range(n_channels):
-                    value[i, c] = value[node.left, c] + value[node.right, c]
-            else:
-                for k in range(node.begin, node.end):
-                    for o in range(n_outputs):
-                        value[i, classes[rows[k], o]] += weight[rows[k]]
-            impurity[i] = class_impurity(criterion, value[i], w, first_channel)
+            describe_classes(node, i, rows, weight, classes, value)
+            impurity[i] = class_impurity(criterion, value[i], node_weight[i], first_channel)
             continue
-        total = 0.0
+        impurity[i] = 0.0
         for o in range(n_outputs):
             if criterion == ABSOLUTE:
                 value[i, o], distance = median_of(rows, node.begin, node.end, y[:, o], weight, order)
-                total += distance
+                impurity[i] += distance / n_outputs
                 continue
-            if node.left >= 0:
-                a, b = node_weight[node.left], node_weight[node.right]
-                apart = value[node.right, o] - value[node.left, o]
-                value[i, o] = value[node.left, o] + apart * (b / w)
-                spread[i, o] = spread[node.left, o] + spread[node.right, o]
-                if criterion == SQUARES:
-                    spread[i, o] += apart * apart * a * (b / w)
-            else:
-                # the first target is taken off before adding up: a leaf of equal targets has exactly their value
-                origin = y[rows[node.begin], o]
-                above = 0.0
-                for k in range(node.begin, node.end):
-                    above += weight[rows[k]] * (y[rows[k], o] - origin)
-                value[i, o] = origin + above / w
-                for k in range(node.begin, node.end):
-                    target = y[rows[k], o]
-                    if criterion == SQUARES:
-                        spread[i, o] += weight[rows[k]] * (target - value[i, o]) * (target - value[i, o])
-                    elif target > 0.0:
-                        spread[i, o] += weight[rows[k]] * target * log(target)
-            if criterion == SQUARES:
-                total += spread[i, o] / w
-            elif value[i, o] > 0.0:
-                total += max(spread[i, o] / w - value[i, o] * log(value[i, o]), 0.0)
-        impurity[i] = total / n_outputs
+            describe_values(node, i, o, rows, weight, y, criterion == SQUARES, node_weight, value, spread)
+            own = spread[i, o] / node_weight[i]
+            if criterion != SQUARES:
+                own = max(own - value[i, o] * log(value[i, o]), 0.0) if value[i, o] > 0.0 else 0.0
+            impurity[i] += own / n_outputs
     if classes.shape[0] > 0:
         for i in range(nodes.shape[0]):
-            for c in range(n_channels):
+            for c in range(value.shape[1]):
                 value[i, c] /= node_weight[i]

@@ -2,8 +2,7 @@
 
 A score is minus weight times impurity, up to what no cut changes.
 
-All criteria but the absolute error are functions of sums (weights of the classes, or weight times target), which are laid out by channels:
-``left[c, j]`` is the sum of channel c on the left of cut j, ``left_weight[j]`` its weight. A loop over cuts innermost vectorises.
+All criteria but the absolute error are functions of the sums of a side: weights of the classes, or weight times target.
 """
 
 import numpy as np
@@ -44,44 +43,6 @@ def side_score(criterion, sums, weight, first_channel):
         if criterion == ENTROPY:
             score -= x_log_x(weight)
     return score
-
-
-@helper
-def score_cuts(
-    criterion,
-    left,  # (n_channels, >= n) float64, IN
-    left_weight,  # (>= n,) float64, IN
-    total,  # (n_channels,) float64, IN: sums of the node
-    total_weight,
-    first_channel,  # (n_outputs + 1,) int32, IN: channels of each output
-    n,
-    side,  # (2, max(n_channels, n)) float64, SCRATCH
-    scores,  # (>= n,) float64, OUT
-):
-    """Score n cuts."""
-    n = np.uint64(n)
-    if criterion != SQUARES:
-        n_channels = total.shape[0]
-        for j in range(n):
-            for c in range(n_channels):
-                side[0, c] = left[c, j]
-                side[1, c] = total[c] - left[c, j]
-            scores[j] = side_score(criterion, side[0, :n_channels], left_weight[j], first_channel) + side_score(
-                criterion, side[1, :n_channels], total_weight - left_weight[j], first_channel
-            )
-        return
-    squares, others = side[0], side[1]
-    for j in range(n):
-        squares[j] = 0.0
-        others[j] = 0.0
-    for c in range(total.shape[0]):
-        own, whole = left[c], total[c]
-        for j in range(n):
-            rest = whole - own[j]
-            squares[j] += own[j] * own[j]
-            others[j] += rest * rest
-    for j in range(n):
-        scores[j] = squares[j] / left_weight[j] + others[j] / (total_weight - left_weight[j])
 
 
 # --- absolute error: the sum of distances from the median, kept up to date by a tree of partial sums over the targets' ranks
