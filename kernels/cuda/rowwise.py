@@ -29,7 +29,7 @@ class RowKernel:
         self._compiled = {}
 
     def __call__(self, n, *args):
-        """Run ``body(i, *args)`` for i < n. Arrays must be contiguous; numbers must be numpy scalars."""
+        """Run ``body(i, *args)`` for i < n. Numbers must be numpy scalars."""
         if n == 0:
             return
         if emulated():
@@ -158,7 +158,7 @@ def without_fma(ptx):
 
 def _numba_type(value):
     if hasattr(value, "__cuda_array_interface__"):
-        return numba.types.Array(numba.from_dtype(value.dtype), value.ndim, "C")
+        return numba.types.Array(numba.from_dtype(value.dtype), value.ndim, "C" if value.flags.c_contiguous else "A")
     return numba.typeof(value)
 
 
