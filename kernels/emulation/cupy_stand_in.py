@@ -6,6 +6,7 @@ and copies may touch an array.
 
 import ctypes
 import functools
+import time
 import types
 import weakref
 
@@ -374,7 +375,7 @@ class _Event:
     done = True
 
     def record(self, stream=None):
-        pass
+        self.seconds = time.perf_counter()
 
     def synchronize(self):
         counters.synchronizations += 1
@@ -459,6 +460,7 @@ cuda = types.SimpleNamespace(
     Event=_Event,
     Device=_Device,
     get_current_stream=lambda: _Stream.null,
+    get_elapsed_time=lambda begin, end: 1e3 * (end.seconds - begin.seconds),
     alloc_pinned_memory=_alloc_pinned_memory,
     runtime=types.SimpleNamespace(
         getDeviceCount=lambda: settings.n_devices,
