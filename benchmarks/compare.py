@@ -1,6 +1,7 @@
 """The same work on every library: time to fit and predict, latency, memory and held-out loss.
 
     python -m benchmarks.compare --workloads higgs-leaves,small-1k --threads 1,2 --repeat 3 --out benchmarks/results/compare
+    python -m benchmarks.compare --device cuda --input device
 
 Every measurement has a process of its own, which this script starts as a worker; see README.md for what is equal and how it is measured.
 """
@@ -111,23 +112,52 @@ def run_worker(job: dict[str, Any]) -> None:
     warnings.simplefilter("ignore")
     settings = Settings(**job["settings"])
     data = load(Path(job["data"]), job["task"])
-    warm_up(job["peer"], data, settings, job["threads"])
-    peer = peers.make(job["peer"], data.task, settings, job["threads"])
+    where = Where(job["device"], job["input"])
+    warm_up(job["peer"], data, settings, job["threads"], where)
+    data = replace(data, x_train=where.put(data.x_train), x_test=where.put(data.x_test))
+    peer = peers.make(job["peer"], data.task, settings, job["threads"], where.device)
     result = measure_fit(peer, data)
-    result |= measure_predict(peer, data)
+    result |= measure_predict(peer, data, where)
     if job["latency"]:
         result["latency"] = measure_latency(peer, data)
     write_json(Path(job["result"]), result)
 
 
-def warm_up(name: str, data: Data, settings: Settings, threads: int) -> None:
+@dataclass(frozen=True)
+class Where:
+    """The device that trains, and where its input is."""
+
+    device: str
+    input: str
+
+    def put(self, x: np.ndarray) -> Any:
+        """Rows where the library shall find them."""
+        return _cupy().asarray(x) if self.input == "device" else x
+
+    def wait(self) -> None:
+        """Until the device has done what it was asked to."""
+        if self.device == "cuda":
+            _cupy().cuda.Device(0).synchronize()
+
+    def take(self, prediction: Any) -> np.ndarray:
+        """Predictions on the host."""
+        return _cupy().asnumpy(prediction) if self.input == "device" else prediction
+
+
+def _cupy() -> Any:
+    from gpuboost.kernels.cuda import _device
+
+    return _device.cupy()
+
+
+def warm_up(name: str, data: Data, settings: Settings, threads: int, where: Where) -> None:
     """Fit and predict little data of the same kind: imports, compilation and thread pools come before the clock starts."""
     n = min(len(data.x_train), max(2000, WARM_UP_VALUES // data.x_train.shape[1] + 1))
     rows = np.arange(n)
     if data.task == "multiclass":  # every class must be there
         rows = np.union1d(rows, np.unique(data.y_train, return_index=True)[1])
-    peer = peers.make(name, data.task, replace(settings, trees=WARM_UP_TREES), threads)
-    x = np.ascontiguousarray(data.x_train[rows])
+    peer = peers.make(name, data.task, replace(settings, trees=WARM_UP_TREES), threads, where.device)
+    x = where.put(np.ascontiguousarray(data.x_train[rows]))
     peer.fit(x, data.y_train[rows])
     peer.predict(x)
 
@@ -150,10 +180,16 @@ def measure_fit(peer: Peer, data: Data) -> dict[str, Any]:
     }
 
 
-def measure_predict(peer: Peer, data: Data) -> dict[str, Any]:
+def measure_predict(peer: Peer, data: Data, where: Where) -> dict[str, Any]:
     """Seconds to predict the held-out part, and its loss."""
-    loss = datasets.held_out_loss(data.task, data.y_test, peer.predict(data.x_test))
-    return {"predict": best_of(lambda: peer.predict(data.x_test), PREDICT_CALLS, budget=PREDICT_SECONDS), "loss": loss}
+
+    def predict() -> Any:
+        prediction = peer.predict(data.x_test)
+        where.wait()
+        return prediction
+
+    loss = datasets.held_out_loss(data.task, data.y_test, where.take(predict()))
+    return {"predict": best_of(predict, PREDICT_CALLS, budget=PREDICT_SECONDS), "loss": loss}
 
 
 def measure_latency(peer: Peer, data: Data) -> float:
@@ -206,7 +242,7 @@ class Job:
         return f"{self.workload.name}/{self.threads}/{self.peer}"
 
 
-def start_worker(job: Job, folder: Path, timeout: float) -> dict[str, Any]:
+def start_worker(job: Job, folder: Path, timeout: float, where: Where) -> dict[str, Any]:
     """Run one measurement in a fresh process."""
     result = folder / "result.json"
     result.unlink(missing_ok=True)
@@ -216,7 +252,9 @@ def start_worker(job: Job, folder: Path, timeout: float) -> dict[str, Any]:
         "task": w.task,
         "threads": job.threads,
         "settings": asdict(w.settings),
-        "latency": w.latency,
+        "device": where.device,
+        "input": where.input,
+        "latency": w.latency and where.device == "cpu",  # no library takes a single row to a GPU
         "data": str(folder / _data_name(w)),
         "result": str(result),
     }
@@ -238,17 +276,37 @@ def _data_name(w: Workload) -> str:
 
 
 def list_jobs(args: argparse.Namespace) -> list[Job]:
-    """What to measure; libraries that are not installed or cannot grow such trees are left out."""
-    missing = [p for p in args.peers if not peers.available(p)]
-    if missing:
-        print(f"not installed, left out: {', '.join(missing)}", flush=True)
+    """What to measure; libraries that are not installed or cannot do it here are left out, and a line says so."""
+    problems = {p: problem for p in args.peers if (problem := problem_of(p, args))}
+    for peer, problem in problems.items():
+        print(f"{peer} is left out: {problem}", flush=True)
     return [
         Job(WORKLOADS[name].scaled(args.scale), peer, threads)
         for name in args.workloads
         for threads in args.threads
         for peer in args.peers
-        if peer not in missing and WORKLOADS[name].settings.order in PEERS[peer].growth
+        if peer not in problems and WORKLOADS[name].settings.order in PEERS[peer].growth
     ]
+
+
+def problem_of(peer: str, args: argparse.Namespace) -> str | None:
+    """Why a library cannot be measured here, or None."""
+    if not peers.available(peer):
+        return "it is not installed"
+    if args.device == "cpu":
+        return None
+    if emulated() and peer != OURS:
+        return "the CUDA device is emulated, which only gpuboost knows"
+    if args.input == "device" and not PEERS[peer].takes_device_input:
+        return "it takes no arrays that are on a GPU"
+    return PEERS[peer].cuda_problem()
+
+
+def emulated() -> bool:
+    """Whether the CUDA device is the emulated one."""
+    from gpuboost.kernels.cuda import _device
+
+    return _device.emulated()
 
 
 def summarise(runs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -302,8 +360,12 @@ def collect(jobs: list[Job], runs: dict[str, list[dict[str, Any]]]) -> list[dict
 
 def run_driver(args: argparse.Namespace) -> None:
     """Measure everything, repetition by repetition, and write results after each: an interrupted run is not lost."""
+    if args.device == "cuda" and (problem := PEERS[OURS].cuda_problem()):
+        sys.exit(f"--device cuda cannot be measured here: {problem}")
     jobs = list_jobs(args)
+    where = Where(args.device, args.input)
     record: dict[str, Any] = {"machine": machine_record(), "repeat": args.repeat, "scale": args.scale}
+    record |= {"device": args.device, "input": args.input, "emulated": args.device == "cuda" and emulated()}
     runs: dict[str, list[dict[str, Any]]] = {job.key: [] for job in jobs}
     with tempfile.TemporaryDirectory(prefix="gpuboost-benchmark-") as temporary:
         folder = Path(temporary)
@@ -315,10 +377,10 @@ def run_driver(args: argparse.Namespace) -> None:
             for number, job in enumerate(jobs, 1):
                 if repetition > 0 and far_behind(job, runs, jobs):
                     continue
-                run = start_worker(job, folder, args.timeout)
+                run = start_worker(job, folder, args.timeout, where)
                 runs[job.key].append(run)
-                where = f"[{repetition + 1}/{args.repeat}, {number}/{len(jobs)}] {job.workload.name}, threads {job.threads}, {job.peer}"
-                print(f"{where}: {progress_line(run)}", flush=True)
+                which = f"[{repetition + 1}/{args.repeat}, {number}/{len(jobs)}] {job.workload.name}, threads {job.threads}, {job.peer}"
+                print(f"{which}: {progress_line(run)}", flush=True)
             record["results"] = collect(jobs, runs)
             write_json(with_ending(args.out, ".json"), record)
     with_ending(args.out, ".md").write_text(report.compare_markdown(record))
@@ -343,14 +405,19 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--workloads", type=_choice(list(WORKLOADS)), default=list(WORKLOADS), help=", ".join(WORKLOADS))
     parser.add_argument("--peers", type=_choice(list(PEERS)), default=list(PEERS), help=f"{', '.join(PEERS)}; ratios need {OURS}")
     parser.add_argument("--threads", type=lambda text: [int(t) for t in text.split(",")], default=[1], help="for example 1,2")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="where to train")
+    parser.add_argument("--input", choices=("host", "device"), default="host", help="with --device cuda: where the arrays are")
     parser.add_argument("--repeat", type=int, default=3, help="repetitions, of which the best counts (default 3)")
     parser.add_argument("--scale", type=float, default=1.0, help="fraction of the rows, to try things out")
     parser.add_argument("--timeout", type=float, default=1800.0, help="seconds after which a measurement is given up")
-    parser.add_argument(
-        "--out", type=Path, default=ROOT / "benchmarks" / "results" / "compare", help="results: this name + .json, .md, .png"
-    )
+    parser.add_argument("--out", type=Path, help="results: this name + .json, .md, .png (default benchmarks/results/compare...)")
     parser.add_argument("--worker", type=json.loads, help=argparse.SUPPRESS)
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.input == "device" and args.device == "cpu":
+        parser.error("--input device needs --device cuda")
+    if args.out is None:
+        args.out = ROOT / "benchmarks" / "results" / ("compare" if args.device == "cpu" else f"compare-cuda-{args.input}")
+    return args
 
 
 if __name__ == "__main__":

@@ -53,9 +53,16 @@ class Peer:
     package: ClassVar[str]
     #: Growth orders it is run for, and what it does then.
     growth: ClassVar[dict[str, str]]
+    #: Whether it takes arrays that are on a GPU.
+    takes_device_input: ClassVar[bool] = False
 
-    def __init__(self, task: str, settings: Settings, threads: int) -> None:
-        self.task, self.settings, self.threads = task, settings, threads
+    def __init__(self, task: str, settings: Settings, threads: int, device: str) -> None:
+        self.task, self.settings, self.threads, self.device = task, settings, threads, device
+
+    @classmethod
+    def cuda_problem(cls) -> str | None:
+        """Why it cannot train on a GPU here, or None."""
+        return "it has no GPU version"
 
     def fit(self, x: np.ndarray, y: np.ndarray) -> FitTime:
         """Train, and say how long it took. By default through the scikit-learn interface."""
@@ -114,6 +121,13 @@ class GPUBoost(Peer):
 
     package = "gpuboost"
     growth = {"depthwise": "depth-wise", "leafwise": "leaf-wise", "symmetric": "symmetric"}
+    takes_device_input = True
+
+    @classmethod
+    def cuda_problem(cls) -> str | None:
+        from gpuboost.kernels.cuda import _device
+
+        return _device.missing(0)
 
     def fit(self, x: np.ndarray, y: np.ndarray) -> FitTime:
         from gpuboost.binning import BinMapper
@@ -136,6 +150,7 @@ class GPUBoost(Peer):
             min_child_weight=s.min_child_weight,
             min_samples_leaf=1,
             reg_lambda=s.reg_lambda,
+            device=self.device,
             n_jobs=self.threads,
             random_state=s.seed,
         )
@@ -149,12 +164,20 @@ class XGBoost(Peer):
 
     package = "xgboost"
     growth = {"depthwise": "depth-wise", "leafwise": "leaf-wise"}
+    takes_device_input = True
+
+    @classmethod
+    def cuda_problem(cls) -> str | None:
+        import xgboost
+
+        return None if xgboost.build_info().get("USE_CUDA") else "its build has no CUDA"
 
     def _params(self) -> dict[str, Any]:
         s = self.settings
         leafwise = s.order == "leafwise"
         return {
             "tree_method": "hist",
+            "device": self.device,
             "grow_policy": "lossguide" if leafwise else "depthwise",
             "max_depth": 0 if leafwise else s.depth,
             "max_leaves": s.leaves if leafwise else 0,
@@ -199,9 +222,21 @@ class LightGBM(Peer):
     growth = {"depthwise": "leaf-wise, depth limited", "leafwise": "leaf-wise"}
     quantised = False
 
+    @classmethod
+    def cuda_problem(cls) -> str | None:
+        import lightgbm
+
+        rows = np.arange(100.0)
+        try:  # a build does not say what it can do
+            lightgbm.train({"device_type": "cuda", "verbosity": -1}, lightgbm.Dataset(rows[:, None], label=rows), num_boost_round=1)
+        except lightgbm.basic.LightGBMError as error:
+            return f"its build has no CUDA ({error})"
+        return None
+
     def _params(self) -> dict[str, Any]:
         s = self.settings
         return {
+            "device_type": self.device,
             "num_leaves": s.most_leaves,
             "max_depth": -1 if s.order == "leafwise" else s.depth,
             "max_bin": s.bins - 1,
@@ -267,10 +302,17 @@ class CatBoost(Peer):
     package = "catboost"
     growth = {"depthwise": "depth-wise", "leafwise": "leaf-wise", "symmetric": "symmetric"}
 
+    @classmethod
+    def cuda_problem(cls) -> str | None:
+        from catboost.utils import get_gpu_device_count
+
+        return None if get_gpu_device_count() > 0 else "it finds no GPU"
+
     def _params(self) -> dict[str, Any]:
         s = self.settings
         params: dict[str, Any] = {
             "iterations": s.trees,
+            "task_type": "GPU" if self.device == "cuda" else "CPU",
             "learning_rate": s.learning_rate,
             "l2_leaf_reg": s.reg_lambda,
             "border_count": s.bins - 2,  # borders, not bins
@@ -395,6 +437,6 @@ def available(name: str) -> bool:
     return importlib.util.find_spec(PEERS[name].package) is not None
 
 
-def make(name: str, task: str, settings: Settings, threads: int) -> Peer:
+def make(name: str, task: str, settings: Settings, threads: int, device: str = "cpu") -> Peer:
     """A library set up for a task."""
-    return PEERS[name](task, settings, threads)
+    return PEERS[name](task, settings, threads, device)

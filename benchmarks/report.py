@@ -60,6 +60,7 @@ def compare_markdown(record: Row) -> str:
         machine_line(record["machine"]),
         f"Best of {record['repeat']} repetitions. Ratios are a library's time over ours: above 1 we are faster."
         + (f" **Rows scaled by {record['scale']}: a trial, not a result.**" if record["scale"] != 1.0 else ""),
+        _device_line(record),
     ]
     for (name, threads), rows in groups(record).items():
         parts += [
@@ -70,6 +71,15 @@ def compare_markdown(record: Row) -> str:
             _disturbed_line(rows, record["machine"]["cores"]),
         ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _device_line(record: Row) -> str:
+    """Where it was run, if not on the CPU."""
+    if record.get("device", "cpu") == "cpu":
+        return ""
+    if record["emulated"]:
+        return "**On the emulated CUDA device: a test of this script. The times mean nothing.**"
+    return f"On a GPU, input on the {record['input']}; predictions are waited for."
 
 
 def _compare_table(rows: list[Row]) -> str:

@@ -40,8 +40,8 @@ class Backend(Protocol):
     def put(self, host: np.ndarray) -> Any: ...
     def to_host(self, array: Any) -> np.ndarray: ...
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any: ...
-    def column_cuts(self, values: Any, weight: Any, max_bins: int) -> np.ndarray: ...
-    def map_columns(self, n: int, job: Any) -> None: ...
+    def share_out(self, n: int, job: Any) -> None: ...
+    def find_cuts(self, x: Any, weight: np.ndarray, rows: np.ndarray | None, max_values: int) -> list[np.ndarray]: ...
     def bin_matrix(self, x: Any, cuts: Any, n_cuts: Any, by_rows: bool) -> Any: ...
     def code_borders(self, column: Any, codes: Any, n_codes: int) -> tuple[Any, Any]: ...
     def gradients(self, loss: Any, y: Any, raw: Any, weight: Any, g: Any, h: Any, sums: Any) -> None: ...
@@ -57,8 +57,10 @@ class Backend(Protocol):
     def sum_values(self, x: Any, forest: Any, first_channel: Any, hard: bool, out: Any) -> None: ...
     def find_leaves(self, x: Any, forest: Any, out: Any) -> None: ...
     def list_splits(self, *args: Any) -> None: ...
+    def base_scores(self, base_score: np.ndarray, x: Any) -> Any: ...
     def add_trees(self, x: Any, forest: Any, first_tree: int, end_tree: int, out: Any) -> None: ...
-    def probabilities(self, raw: Any) -> np.ndarray: ...
+    def probabilities(self, raw: Any) -> Any: ...
+    def labels(self, raw: Any, classes: np.ndarray) -> Any: ...
 
 
 #: Row-feature pairs from which device="auto" takes a GPU if there is one. Below, a round takes the CPU milliseconds, about what the
@@ -84,6 +86,42 @@ def _cuda_index(device: Any) -> int:
     if match is None:
         raise ValueError(f"device must be 'auto', 'cpu', 'cuda' or 'cuda:N'; got {device!r}")
     return int(match[1] or 0)
+
+
+def device_of(x: Any) -> str | None:
+    """Where input is: "cuda:N", or None for the host."""
+    if type(x) is np.ndarray or x is None:
+        return None
+    index = _device_arrays().device_of(x)
+    return None if index is None else f"cuda:{index}"
+
+
+def device_for(device: str, x: Any, name: str = "X") -> str:
+    """The device to work on with this input: the one it is on, or what was asked for if it is on the host. Nothing is copied in silence."""
+    where = device_of(x)
+    if where is None:
+        return device
+    if device == "cpu":
+        raise ValueError(f"{name} is on {where}, but device='cpu': use device='auto' or 'cuda', or copy it to the host with cupy.asnumpy")
+    if device not in ("auto", "cuda", where):
+        raise ValueError(f"{name} is on {where}, but the device in use is {device!r}: move it there, or use device={where!r}")
+    check_device(where)
+    return where
+
+
+def device_matrix(x: Any) -> tuple[Any, list[Any] | None]:
+    """Device input as an array that the backend of its device takes, and its column names if it has any."""
+    array, names = _device_arrays().device_array(x)
+    return array, names
+
+
+def on_host(values: Any) -> Any:
+    """Labels or weights on the host: as they are, or a copy of those on a device."""
+    return values if device_of(values) is None else _device_arrays().host_copy(values)
+
+
+def _device_arrays() -> Any:
+    return import_module("gpuboost.kernels.cuda.arrays")
 
 
 def get_backend(device: str, n_jobs: int | None, cells: int = 0) -> Backend:

@@ -32,28 +32,19 @@ class BinMapper:
     cuts: list[np.ndarray]
 
     @classmethod
-    def fit(cls, x: np.ndarray, weight: np.ndarray, max_bins: int, backend: Backend) -> BinMapper:
+    def fit(cls, x: Any, weight: np.ndarray, max_bins: int, backend: Backend) -> BinMapper:
         """Find cuts of about equal weight; exact cuts between distinct values where a column has few.
 
         Rows of weight 0 are as if they were not there.
         """
-        n_rows, n_features = x.shape
-        max_values = min(max_bins, MAX_VALUE_BINS)
-        rows = _sample(n_rows)
-        cuts: list[Any] = [None] * n_features
-
-        def fit_column(f: int) -> None:
-            cuts[f] = _column_cuts(x[:, f], weight, rows, max_values, backend)
-
-        backend.map_columns(n_features, fit_column)
-        return cls(cuts)
+        return cls(backend.find_cuts(x, weight, _sample(x.shape[0]), min(max_bins, MAX_VALUE_BINS)))
 
     @cached_property
     def table(self) -> np.ndarray:
         """The cuts in float64, padded with +inf: (n_features, 256)."""
         return cut_table(self.cuts, np.dtype(np.float64))
 
-    def transform(self, x: np.ndarray, backend: Backend, by_rows: bool) -> BinnedMatrix:
+    def transform(self, x: Any, backend: Backend, by_rows: bool) -> BinnedMatrix:
         """Bins of every value."""
         n_cuts = np.array([len(c) for c in self.cuts], np.int32)
         columns, bins = backend.bin_matrix(x, cut_table(self.cuts, x.dtype), n_cuts, by_rows)
@@ -79,29 +70,3 @@ def _sample(n_rows: int) -> np.ndarray | None:
     # one row from each of SAMPLE_ROWS equal stretches: ascending, spread evenly, yet blind to periods in the data
     edges = np.linspace(0, n_rows, SAMPLE_ROWS + 1).astype(np.int64)
     return edges[:-1] + (np.random.default_rng(0).random(SAMPLE_ROWS) * np.diff(edges)).astype(np.int64)
-
-
-def _column_cuts(column: np.ndarray, weight: np.ndarray, rows: np.ndarray | None, max_values: int, backend: Backend) -> np.ndarray:
-    values, w = _known(column if rows is None else column[rows], weight if rows is None or not weight.size else weight[rows])
-    cuts = backend.column_cuts(values, w, max_values)
-    if rows is not None and len(cuts) < max_values - 1:  # few distinct values: make sure that none is missed
-        values, w = _known(column, weight)
-        cuts = backend.column_cuts(values, w, max_values)
-    return cuts
-
-
-def _known(column: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Values of a column in ascending order and their weights, without missing values and rows of weight 0."""
-    keep = weight > 0 if weight.size else None
-    if column.dtype.kind == "f":
-        known = ~np.isnan(column)
-        if not known.all():
-            keep = known if keep is None else keep & known
-    values = column if keep is None else column[keep]
-    if values.dtype.kind != "f":
-        values = values.astype(np.float64)
-    if not weight.size:
-        return np.sort(values), None
-    w = weight if keep is None else weight[keep]
-    order = np.argsort(values, kind="stable")
-    return values[order], w[order]

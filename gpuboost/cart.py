@@ -218,7 +218,7 @@ class TreeGrower:
         def grow_one(i: int) -> None:
             trees[i] = self.grow(tree(i))
 
-        self.backend.map_columns(n_trees, grow_one)
+        self.backend.share_out(n_trees, grow_one)
         return trees
 
     def _growth(self, rows: np.ndarray, total_weight: float, key: Any) -> np.ndarray:

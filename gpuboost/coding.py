@@ -57,7 +57,7 @@ def code_matrix(x: np.ndarray, weight: np.ndarray, nominal: np.ndarray, max_bins
             columns[f], values = _ranks(column)
             borders[f] = values, values
 
-    backend.map_columns(n_features, code_column)
+    backend.share_out(n_features, code_column)
     n_codes = np.array([len(low) + 1 for low, _ in borders], np.int32)
     codes = np.empty((n_features, n_rows), np.uint8 if n_codes.max() <= N_CODES else np.uint32)
     for f in range(n_features):

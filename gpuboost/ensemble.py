@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -28,25 +29,20 @@ class Ensemble:
         """Boosting rounds; each has one tree per output."""
         return len(self.forest.trees) // self.forest.n_outputs
 
-    def raw(self, x: np.ndarray, backend: Backend, n_rounds: int | None = None) -> np.ndarray:
-        """Raw scores after some rounds (all of them by default), (n_outputs, n_rows)."""
-        out = self._base(x.shape[0])
+    def raw(self, x: Any, backend: Backend, n_rounds: int | None = None) -> Any:
+        """Raw scores after some rounds (all of them by default), (n_outputs, n_rows), where ``x`` is."""
+        out = backend.base_scores(self.base_score, x)
         end = (self.n_rounds if n_rounds is None else n_rounds) * self.forest.n_outputs
         backend.add_trees(x, self.forest, 0, end, out)
         return out
 
-    def staged_raw(self, x: np.ndarray, backend: Backend) -> Iterator[np.ndarray]:
+    def staged_raw(self, x: Any, backend: Backend) -> Iterator[Any]:
         """Raw scores after each round."""
-        out = self._base(x.shape[0])
+        out = backend.base_scores(self.base_score, x)
         k = self.forest.n_outputs
         for r in range(self.n_rounds):
             backend.add_trees(x, self.forest, r * k, (r + 1) * k, out)
             yield out.copy()
-
-    def _base(self, n_rows: int) -> np.ndarray:
-        out = np.empty((self.forest.n_outputs, n_rows))
-        out[:] = self.base_score[:, None]
-        return out
 
     def importance(self, kind: str) -> np.ndarray:
         """Sum over all splits of a feature: of their gains, of 1 (``split``), or of the hessians that pass through (``cover``)."""

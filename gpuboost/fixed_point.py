@@ -1,15 +1,21 @@
-"""Scales of the fixed-point sums.
+"""Fixed-point numbers: their scales, and how values are rounded to them.
 
 Coarse sums (the halves of a packed histogram cell) must stay below 2**31 in absolute value, fine sums (behind the leaf values) below
 2**62. The scale comes from the sum of absolute values, not from the largest one: an outlier costs no precision. Scales are powers of two,
 so that turning an integer back into a float is exact.
+
+``begin_tree`` and the ``pack`` functions are compiled by every device for itself, as those of ``formulas`` are.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from gpuboost.formulas import power_of_two_below
+import numpy as np
+from numpy import floor
+
+from gpuboost.formulas import power_of_two_below, unit_for
 
 COARSE_LIMIT = 2**31 - 1
 FINE_LIMIT = 2**62
@@ -32,3 +38,27 @@ def fine_room(n_rows: int) -> float:
 def fine_scale(total: float, n_rows: int) -> float:
     """Steps per unit of fine sums of values whose absolute values add up to ``total``."""
     return power_of_two_below(fine_room(n_rows) / total) if total > 0 else 1.0
+
+
+def begin_tree(sums: Any, k: int, coarse_room: float, fine_room: float, column_key: Any, rounding_key: Any, growth: Any) -> None:
+    """Units and keys of a tree for output k into the GROWTH record; ``sums`` are the weighted sums of |g| and h, (n_outputs, 2)."""
+    growth[0].gradient_unit = unit_for(coarse_room, sums[k, 0])
+    growth[0].hessian_unit = unit_for(coarse_room, sums[k, 1])
+    growth[0].fine_gradient_unit = unit_for(fine_room, sums[k, 0])
+    growth[0].fine_hessian_unit = unit_for(fine_room, sums[k, 1])
+    growth[0].column_key = column_key
+    growth[0].rounding_key = rounding_key
+
+
+def pack_nearest(g: float, h: float, weight: float) -> Any:
+    """Round a pair to nearest in two steps (the value, then its product with the weight): a row of weight k counts exactly as k rows."""
+    qg = np.int64(floor(floor(g + 0.5) * weight + 0.5))
+    qh = np.int64(floor(floor(h + 0.5) * weight + 0.5))
+    return (qg << np.int64(32)) + qh
+
+
+def pack_at_random(g: float, h: float, noise: Any) -> Any:
+    """Round a pair down after adding a uniform number in [0, 1), 16 bits of the row's noise for each: right on average."""
+    g_noise = np.float64(np.int32(noise & np.uint32(0xFFFF))) * (1.0 / 65536.0)
+    h_noise = np.float64(np.int32(noise >> np.uint32(16))) * (1.0 / 65536.0)
+    return (np.int64(np.int32(floor(g + g_noise))) << np.int64(32)) + np.int64(np.int32(floor(h + h_noise)))

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LINES = [
-    ["dtypes", "formulas", "data", "categories"],
+    ["dtypes", "formulas", "quantiles", "data", "categories"],
     ["fixed_point"],
     ["config", "losses", "metrics"],
     ["backend"],
@@ -52,8 +52,8 @@ def test_modules_import_only_from_lines_above(path):
 @pytest.mark.parametrize(
     ("folder", "others"), [("cpu", ()), ("cuda", ("gpuboost.kernels.cpu.backend", "gpuboost.kernels.emulation")), ("emulation", ())]
 )
-def test_kernels_know_only_dtypes_and_formulas(folder, others):
-    allowed = ("gpuboost.dtypes", "gpuboost.formulas", f"gpuboost.kernels.{folder}", *others)
+def test_kernels_know_only_dtypes_and_scalar_functions(folder, others):
+    allowed = ("gpuboost.dtypes", "gpuboost.formulas", "gpuboost.fixed_point", "gpuboost.quantiles", f"gpuboost.kernels.{folder}", *others)
     for path in (ROOT / "kernels" / folder).glob("*.py"):
         for name in imported(path):
             if name.startswith("gpuboost"):

@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, check_X_y, validate_data
 
-from gpuboost.backend import Backend, check_device, get_backend, n_threads
+from gpuboost.backend import Backend, check_device, device_for, device_matrix, device_of, get_backend, n_threads, on_host
 from gpuboost.binning import BinMapper
 from gpuboost.boosting import Booster, EvalSet, History, boost
 from gpuboost.config import RANGES, BoostParams
@@ -34,7 +34,9 @@ class BaseTrees(BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def _check_x(self, x: Any, reset: bool) -> np.ndarray:
+    def _check_x(self, x: Any, reset: bool) -> Any:
+        if device_of(x) is not None:
+            return self._validate_on_device(x, reset=reset)[0]
         return to_native(self._validate(x, reset=reset))
 
     def _validate(self, *data: Any, reset: bool, **options: Any) -> Any:
@@ -45,6 +47,22 @@ class BaseTrees(BaseEstimator):
             if "could not convert" in str(error) or "bytes/strings" in str(error):
                 raise ValueError(f"X must hold numbers; encode text first ({error})") from error
             raise
+
+    def _validate_on_device(self, x: Any, *y: Any, reset: bool) -> tuple[Any, ...]:
+        """The same checks for input on a device: scikit-learn sees an array of its shape and dtype that has no content."""
+        device_for(self.device, x)
+        x, names = device_matrix(x)
+        outline = np.broadcast_to(np.zeros((), x.dtype), x.shape)
+        checks = {"dtype": "numeric", "ensure_all_finite": False, "estimator": self}
+        checked = check_X_y(outline, *y, **checks)[1:] if y else ()
+        check_array(outline, input_name="X", **checks)
+        header = outline
+        if names is not None:
+            import pandas as pd  # which cuDF brings
+
+            header = pd.DataFrame(columns=names)
+        validate_data(self, header, reset=reset, skip_check_array=True)
+        return to_native(x), *checked
 
     @contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:
@@ -57,7 +75,11 @@ class BaseTrees(BaseEstimator):
             self.__dict__.update(before)
             raise
 
-    def _check_xy(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _check_xy(self, x: Any, y: Any) -> tuple[Any, np.ndarray]:
+        y = on_host(y)
+        if device_of(x) is not None:
+            x, y = self._validate_on_device(x, y, reset=True)
+            return x, y
         x, y = self._validate(x, y, reset=True)
         return to_native(x), y
 
@@ -87,17 +109,20 @@ class BaseBoost(BaseTrees):
 
     def _fit_boosting(
         self,
-        x: np.ndarray,
+        x: Any,
         y: np.ndarray,
         weight: np.ndarray,
-        evals: list[tuple[np.ndarray, np.ndarray, np.ndarray]],
+        evals: list[tuple[Any, np.ndarray, np.ndarray]],
         loss: Loss,
         task: str,
         n_classes: int,
         params: BoostParams,
     ) -> tuple[Ensemble, History]:
         """Train; touches no attribute of the estimator."""
-        with get_backend(self.device, self.n_jobs, cells=x.size) as backend:
+        device = device_for(self.device, x)
+        for i, (ex, _, _) in enumerate(evals):
+            device = device_for(device, ex, f"X of eval_set[{i}]")
+        with get_backend(device, self.n_jobs, cells=x.size) as backend:
             metrics = resolve_metrics(self.eval_metric, task, loss.metric, self._from_raw)
             mapper = BinMapper.fit(x, weight, params.max_bins, backend)
             binned = mapper.transform(x, backend, by_rows=True)
@@ -150,7 +175,8 @@ class BaseBoost(BaseTrees):
         out = []
         for i, ((ex, ey), ew) in enumerate(zip(pairs, weights, strict=True)):
             ex = self._check_x(ex, reset=False)
-            out.append((ex, self._check_eval_y(f"y of eval_set[{i}]", ey, len(ex)), check_weight(ew, len(ex), f"eval_sample_weight[{i}]")))
+            ey = self._check_eval_y(f"y of eval_set[{i}]", on_host(ey), len(ex))
+            out.append((ex, ey, check_weight(on_host(ew), len(ex), f"eval_sample_weight[{i}]")))
         return out
 
     def _check_fitted(self) -> Ensemble:
@@ -163,23 +189,23 @@ class BaseBoost(BaseTrees):
         """Whether fit has finished."""
         return "_ensemble" in self.__dict__
 
-    def _backend(self, n_rows: int) -> Backend:
-        return get_backend(self.device, 1 if n_rows < 256 else self.n_jobs)
+    def _backend(self, x: Any) -> Backend:
+        return get_backend(device_for(self.device, x), 1 if len(x) < 256 else self.n_jobs)
 
-    def _predict(self, x: Any, finish: Callable[[Backend, np.ndarray], np.ndarray]) -> np.ndarray:
-        """``finish`` applied to the raw scores (n_outputs, n_rows)."""
+    def _predict(self, x: Any, finish: Callable[[Backend, Any], Any]) -> Any:
+        """``finish`` applied to the raw scores (n_outputs, n_rows), which are where ``x`` is."""
         ensemble = self._check_fitted()
         # one row through validate_data takes longer than through the trees: plain arrays that need no check skip it
         plain = type(x) is np.ndarray and x.ndim == 2 and x.dtype in (np.float32, np.float64) and x.dtype.isnative and len(x) > 0
         if not plain or x.shape[1] != self.n_features_in_ or hasattr(self, "feature_names_in_"):
             x = self._check_x(x, reset=False)
-        with self._backend(len(x)) as backend:
+        with self._backend(x) as backend:
             return finish(backend, ensemble.raw(x, backend, self._best_rounds))
 
-    def _staged(self, x: Any, finish: Callable[[Backend, np.ndarray], np.ndarray]) -> Iterator[np.ndarray]:
+    def _staged(self, x: Any, finish: Callable[[Backend, Any], Any]) -> Iterator[Any]:
         ensemble = self._check_fitted()
         x = self._check_x(x, reset=False)
-        with self._backend(len(x)) as backend:
+        with self._backend(x) as backend:
             for raw in ensemble.staged_raw(x, backend):
                 yield finish(backend, raw)
 

@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from gpuboost.backend import Backend
+from gpuboost.backend import Backend, on_host
 from gpuboost.config import BoostParams
 from gpuboost.data import check_numbers, check_weight
 from gpuboost.estimators._base import BaseBoost
@@ -64,6 +64,7 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         What ``feature_importances_`` adds up over a feature's splits.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to train; the model does not depend on it. "auto" takes a GPU if there is one and X has 16 million entries or more.
+        "auto" and "cuda" take the device that X is on, if it is on one.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -159,7 +160,8 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers; NaN means missing.
+            Numbers; NaN means missing. A CuPy array, or anything on a CUDA device that speaks ``__cuda_array_interface__`` or DLPack, or
+            a cuDF frame: training is where it is, and X is not copied to the host.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -179,7 +181,7 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         with self._unchanged_on_error():
             X, y = self._check_xy(X, y)
             y = check_numbers("y", y, len(X))
-            weight = check_weight(sample_weight, len(X))
+            weight = check_weight(on_host(sample_weight), len(X))
             evals = self._check_evals(eval_set, eval_sample_weight, params)
             self._set_fitted(*self._fit_boosting(X, y, weight, evals, loss, "regression", 1, params), params)
         return self
@@ -187,17 +189,16 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
     def _check_eval_y(self, name: str, y: Any, n_rows: int) -> np.ndarray:
         return check_numbers(name, y, n_rows)
 
-    def _from_raw(self, backend: Backend, raw: np.ndarray) -> np.ndarray:
-        scores: np.ndarray = raw[0]
-        return scores
+    def _from_raw(self, backend: Backend, raw: Any) -> Any:
+        return raw[0]
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """Predict targets.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict, as in ``fit``; the result is where they are.
 
         Returns
         -------
@@ -206,13 +207,13 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         """
         return self._predict(X, self._from_raw)
 
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict(self, X: Any) -> Iterator[Any]:
         """Predict targets after each round.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict, as in ``fit``; the result is where they are.
 
         Yields
         ------
@@ -270,6 +271,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         What ``feature_importances_`` adds up over a feature's splits.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to train; the model does not depend on it. "auto" takes a GPU if there is one and X has 16 million entries or more.
+        "auto" and "cuda" take the device that X is on, if it is on one.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -369,7 +371,8 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers; NaN means missing.
+            Numbers; NaN means missing. A CuPy array, or anything on a CUDA device that speaks ``__cuda_array_interface__`` or DLPack, or
+            a cuDF frame: training is where it is, and X is not copied to the host.
         y : array-like of shape (n_samples,)
             Classes: numbers or strings.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -392,7 +395,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
             classes, codes = np.unique(y, return_inverse=True)
             if len(classes) < 2:
                 raise ValueError(f"y must have at least 2 classes; it has only one class: {classes[0]!r}")
-            weight = check_weight(sample_weight, len(X))
+            weight = check_weight(on_host(sample_weight), len(X))
             if self.class_weight is not None:
                 by_class = compute_sample_weight(self.class_weight, y)
                 weight = check_weight(by_class * weight if weight.size else by_class, len(X), "class_weight")
@@ -409,36 +412,34 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
             raise ValueError(f"{name} must have one entry for each of its {n_rows} rows; got shape {y.shape}")
         return name, y
 
-    def _from_raw(self, backend: Backend, raw: np.ndarray) -> np.ndarray:
+    def _from_raw(self, backend: Backend, raw: Any) -> Any:
         return backend.probabilities(raw)
 
-    def _labels(self, backend: Backend, raw: np.ndarray) -> np.ndarray:
-        best = raw.argmax(axis=0) if len(raw) > 1 else (raw[0] > 0).astype(np.intp)
-        labels: np.ndarray = self.classes_[best]
-        return labels
+    def _labels(self, backend: Backend, raw: Any) -> Any:
+        return backend.labels(raw, self.classes_)
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> Any:
         """Raw scores.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict, as in ``fit``; the result is where they are.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Log odds of the second of two classes, or a score for each class.
         """
-        return self._predict(X, lambda _, raw: raw[0] if len(raw) == 1 else np.ascontiguousarray(raw.T))
+        return self._predict(X, lambda _, raw: raw[0] if len(raw) == 1 else raw.T.copy())
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict, as in ``fit``; the result is where they are.
 
         Returns
         -------
@@ -447,28 +448,28 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         """
         return self._predict(X, self._from_raw)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """Predict classes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict, as in ``fit``; the result is where they are.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            The most probable class of each row.
+            The most probable class of each row; for rows on a device a CuPy array, unless the classes are not numbers.
         """
         return self._predict(X, self._labels)
 
-    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Predict probabilities after each round.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict, as in ``fit``; the result is where they are.
 
         Yields
         ------
@@ -477,13 +478,13 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         """
         yield from self._staged(X, self._from_raw)
 
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict(self, X: Any) -> Iterator[Any]:
         """Predict classes after each round.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict, as in ``fit``; the result is where they are.
 
         Yields
         ------

@@ -11,7 +11,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
-from gpuboost import formulas
+from gpuboost import fixed_point, formulas, quantiles
 
 # nogil: our own threads run kernels side by side (numba's thread pool dies when two Python threads enter it, or after a fork).
 # error_model numpy: no zero check before each division, so that loops vectorise. No fastmath: the order of operations is ours.
@@ -23,7 +23,8 @@ def _source_stamp():
     here = Path(__file__).parent
     package = Path(formulas.__file__).parent
     digest = hashlib.sha256()
-    for path in [*sorted(here.glob("*.py")), *(package / f"{name}.py" for name in ("dtypes", "formulas", "losses", "metrics"))]:
+    modules = ("dtypes", "fixed_point", "formulas", "losses", "metrics", "quantiles")
+    for path in [*sorted(here.glob("*.py")), *(package / f"{name}.py" for name in modules)]:
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -73,6 +74,9 @@ for _name in (
     "plain_score",
 ):
     register_jitable(getattr(formulas, _name))
+for _name in ("pack_nearest", "pack_at_random"):
+    register_jitable(getattr(fixed_point, _name))
+register_jitable(quantiles.cut_between)
 
 
 @intrinsic

@@ -50,18 +50,20 @@ class CpuBackend:
 
     # --- binning
 
-    def column_cuts(self, values, weight, max_bins):
-        """Cuts of one column from its values (ascending, none missing) and their weights (None: all 1)."""
-        distinct = np.empty(values.shape[0])
-        total = np.empty(values.shape[0])
-        n = binning.distinct_values(values, np.empty(0) if weight is None else weight, distinct, total)
-        cuts = np.empty(max_bins - 1)
-        return cuts[: binning.quantile_cuts(distinct[:n], total[:n], max_bins, cuts)].copy()
-
-    def map_columns(self, n, job):
+    def share_out(self, n, job):
         """Call ``job(i)`` for i < n, shared out over the threads; for work that releases the interpreter lock itself."""
         todo = iter(range(n))
         self.team.run(lambda _: [job(i) for i in todo])
+
+    def find_cuts(self, x, weight, rows, max_values):
+        """Cuts of each column, from some rows (None: all)."""
+        cuts = [None] * x.shape[1]
+
+        def cut_column(f):
+            cuts[f] = binning.column_cuts(x[:, f], weight, rows, max_values)
+
+        self.share_out(x.shape[1], cut_column)
+        return cuts
 
     def bin_matrix(self, x, cuts, n_cuts, by_rows):
         """Bins of ``x`` by columns, and by rows if asked: ``(columns, bins)``."""
@@ -152,6 +154,14 @@ class CpuBackend:
             x.shape[0] * max(end_tree - first_tree, 1), predict.predict_blocks, x, forest.used_features, cuts, forest.n_cuts, first_tree,
             end_tree, forest.n_outputs, *forest.block_arrays(self), out,
         )  # fmt: skip
+
+    def base_scores(self, base_score, x):
+        """Raw scores (n_outputs, n_rows) of the rows of ``x`` before the first tree."""
+        return np.repeat(base_score[:, None], x.shape[0], axis=1)
+
+    def labels(self, raw, classes):
+        """The class with the highest score; one output means two classes."""
+        return classes[raw.argmax(axis=0) if raw.shape[0] > 1 else (raw[0] > 0).astype(np.intp)]
 
     def probabilities(self, raw):
         """Class probabilities (n_rows, n_classes) from raw scores; one output means two classes."""

@@ -1,4 +1,4 @@
-"""Binning: distinct values and cuts of a column, and the bin of every value.
+"""Binning: the cuts of a column, and the bin of every value.
 
 A value's bin is 1 + the number of cuts below it; bin 0 is the missing value. A split "bins up to b" is therefore "x <= cuts[b - 1]",
 whether it is asked of bins or of values.
@@ -6,90 +6,45 @@ whether it is asked of bins or of values.
 
 import numpy as np
 
+from gpuboost import quantiles
 from gpuboost.dtypes import MAX_VALUE_BINS
 from gpuboost.kernels.cpu._jit import helper, kernel, take_number
 
 #: Rows binned together: their values and bins stay in the first-level cache.
 BLOCK = 256
-LOWEST = -1.7976931348623157e308
+distinct_values = kernel(quantiles.distinct_values)
+quantile_cuts = kernel(quantiles.quantile_cuts)
 
 
-@kernel
-def distinct_values(
-    values,  # (n,) float, IN: ascending, no missing values
-    weight,  # (n,) float64 or (0,), IN: in the same order
-    out,  # (n,) float64, OUT
-    out_weight,  # (n,) float64, OUT
-):
-    """Distinct values and the weight of each; returns how many there are."""
-    n = 0
-    for i in range(values.shape[0]):
-        w = weight[i] if weight.shape[0] > 0 else 1.0
-        if n > 0 and out[n - 1] == values[i]:
-            out_weight[n - 1] += w
-        else:
-            out[n] = values[i]
-            out_weight[n] = w
-            n += 1
-    return n
+def column_cuts(column, weight, rows, max_values):
+    """Cuts of a column from some of its rows (None: all), or from all of them if they have few values: none must be missed then."""
+    cuts = _cuts_of(column if rows is None else column[rows], weight if rows is None or not weight.size else weight[rows], max_values)
+    return _cuts_of(column, weight, max_values) if rows is not None and len(cuts) < max_values - 1 else cuts
 
 
-@helper
-def cut_between(a, b):
-    """A number c with a <= c < b, in the middle where that can be written."""
-    c = a * 0.5 + b * 0.5
-    if c >= a and c < b and abs(c) < np.inf:
-        return c
-    if a == -np.inf and b > LOWEST:
-        return LOWEST  # finite, as every other threshold of a model
-    return a
+def _cuts_of(column, weight, max_values):
+    values, weight = _known(column, weight)
+    distinct, total = np.empty(values.shape[0]), np.empty(values.shape[0])
+    n = distinct_values(values, weight, distinct, total)
+    cuts = np.empty(max_values - 1)
+    return cuts[: quantile_cuts(distinct[:n], total[:n], max_values, cuts)].copy()
 
 
-@kernel
-def quantile_cuts(
-    values,  # (n,) float64, IN: distinct, ascending
-    weight,  # (n,) float64, IN
-    max_bins,
-    out,  # (max_bins - 1,) float64, OUT
-):
-    """Cuts that give bins of about equal weight; returns how many there are.
-
-    A value that outweighs an even share gets a bin of its own, and the others share what is left: on a column that is mostly zeros, the
-    zeros take one bin and not most of them.
-    """
-    n = values.shape[0]
-    if n <= max_bins:
-        for i in range(n - 1):
-            out[i] = cut_between(values[i], values[i + 1])
-        return max(n - 1, 0)
-    left_weight = 0.0
-    for i in range(n):
-        left_weight += weight[i]
-    left_bins = max_bins
-    share = left_weight / left_bins
-    heavy = np.zeros(n, np.uint8)
-    for i in range(n):
-        if weight[i] >= share:
-            heavy[i] = 1
-            left_weight -= weight[i]
-            left_bins -= 1
-    share = left_weight / max(left_bins, 1)
-    n_cuts = 0
-    filled = 0.0
-    for i in range(n - 1):
-        if n_cuts == max_bins - 1:
-            break
-        filled += weight[i]
-        if heavy[i] == 0:
-            left_weight -= weight[i]
-        if heavy[i] or filled >= share or (heavy[i + 1] and filled >= 0.5 * share):
-            out[n_cuts] = cut_between(values[i], values[i + 1])
-            n_cuts += 1
-            filled = 0.0
-            if heavy[i] == 0:
-                left_bins -= 1
-                share = left_weight / max(left_bins, 1)
-    return n_cuts
+def _known(column, weight):
+    """Values of a column in ascending order and their weights, without missing values and rows of weight 0."""
+    keep = weight > 0 if weight.size else None
+    if column.dtype.kind == "f":
+        known = ~np.isnan(column)
+        if not known.all():
+            keep = known if keep is None else keep & known
+    values = column if keep is None else column[keep]
+    if values.dtype.kind != "f":
+        values = values.astype(np.float64)
+    if not weight.size:
+        return np.sort(values), weight
+    w = weight if keep is None else weight[keep]
+    order = np.argsort(values, kind="stable")
+    return values[order], w[order]
 
 
 @kernel

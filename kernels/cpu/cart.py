@@ -19,8 +19,8 @@ import numpy as np
 from gpuboost.dtypes import ABSOLUTE, AUTOMATIC, BEST, ENTROPY, EXHAUSTIVE, MIDPOINT, ONE_VS_REST, RANDOM, SQUARES
 from gpuboost.formulas import hash32, log
 from gpuboost.kernels.cpu._jit import helper, inlined, kernel, lowest_bit
-from gpuboost.kernels.cpu.binning import cut_between
 from gpuboost.kernels.cpu.cart_scores import score_absolute, side_score
+from gpuboost.quantiles import cut_between
 
 #: A score has to be higher by this part to count as higher: ties go to the lowest (feature, cut), whatever the rounding of the division.
 TIE = 2.0**-44

@@ -10,9 +10,11 @@ import functools
 import numpy as np
 from numba.extending import register_jitable
 
+from gpuboost import fixed_point
 from gpuboost.dtypes import SUM_BLOCK as BLOCK
 from gpuboost.dtypes import SUM_LANES as LANES
-from gpuboost.formulas import hash32, unit_for
+from gpuboost.fixed_point import pack_at_random, pack_nearest
+from gpuboost.formulas import hash32
 from gpuboost.kernels.cpu._jit import helper, kernel, take_number
 
 
@@ -110,23 +112,7 @@ def sum_blocks(sums, out):
             out[k, s] = fold(lanes)
 
 
-@kernel
-def begin_tree(
-    sums,  # (n_outputs, 2) float64, IN: weighted sums of |g| and h
-    k,
-    coarse_room,
-    fine_room,
-    column_key,
-    rounding_key,
-    growth,  # (1,) GROWTH, INOUT: units and keys
-):
-    """Scales and keys of a tree for output k."""
-    growth[0].gradient_unit = unit_for(coarse_room, sums[k, 0])
-    growth[0].hessian_unit = unit_for(coarse_room, sums[k, 1])
-    growth[0].fine_gradient_unit = unit_for(fine_room, sums[k, 0])
-    growth[0].fine_hessian_unit = unit_for(fine_room, sums[k, 1])
-    growth[0].column_key = column_key
-    growth[0].rounding_key = rounding_key
+begin_tree = kernel(fixed_point.begin_tree)
 
 
 @kernel
@@ -141,9 +127,8 @@ def quantize(
 ):
     """Round weighted gradients and hessians to integers and pack them.
 
-    Random rounding adds a uniform number in [0, 1), 16 bits of the row's hash for each, and rounds down: right on average, so that the
-    error of a sum grows with the root of its rows. On small data there are bits to spare and rounding is to nearest, in two steps (the
-    gradient, then its product with the weight): a row of weight k then counts exactly as k rows.
+    Random rounding is right on average, so that the error of a sum grows with the root of its rows. On small data there are bits to spare
+    and rounding is to nearest.
     """
     n = g.shape[0]
     weighted = weight.shape[0] > 0
@@ -155,25 +140,14 @@ def quantize(
         w_ = weight[begin:end]
         if nearest:
             for i in range(end - begin):
-                w = w_[i] if weighted else 1.0
-                qg = np.int64(np.floor(np.floor(g_[i] * g_scale + 0.5) * w + 0.5))
-                qh = np.int64(np.floor(np.floor(h_[i] * h_scale + 0.5) * w + 0.5))
-                out[i] = (qg << 32) + qh
+                out[i] = pack_nearest(g_[i] * g_scale, h_[i] * h_scale, w_[i] if weighted else 1.0)
         elif weighted:
             for i in range(end - begin):
-                out[i] = pack(g_[i] * w_[i] * g_scale, h_[i] * w_[i] * h_scale, hash32(key, begin + i))
+                out[i] = pack_at_random(g_[i] * w_[i] * g_scale, h_[i] * w_[i] * h_scale, hash32(key, begin + i))
         else:
             for i in range(end - begin):
-                out[i] = pack(g_[i] * g_scale, h_[i] * h_scale, hash32(key, begin + i))
+                out[i] = pack_at_random(g_[i] * g_scale, h_[i] * h_scale, hash32(key, begin + i))
         block = take_number(counter)
-
-
-@helper
-def pack(g, h, noise):
-    """Round a pair at random and pack it."""
-    g_noise = np.float64(np.int32(noise & np.uint32(0xFFFF))) * (1.0 / 65536.0)
-    h_noise = np.float64(np.int32(noise >> np.uint32(16))) * (1.0 / 65536.0)
-    return (np.int64(np.int32(np.floor(g + g_noise))) << 32) + np.int64(np.int32(np.floor(h + h_noise)))
 
 
 @kernel

@@ -13,6 +13,12 @@ from gpuboost.kernels.cuda.grower import CudaGrower, group_features_for, tile_ro
 FEW_ROWS = 4096
 #: Bytes of a chunk of host rows on its way to the device.
 CHUNK_BYTES = 1 << 24
+#: Dtypes of classes that a device array can hold and numba's kernels take.
+NUMERIC_CLASSES = {np.dtype(t) for t in "?bhilqBHILQfd"}
+
+
+def _on_host(array):
+    return not isinstance(array, cupy().ndarray)
 
 
 class PendingScore:
@@ -48,6 +54,7 @@ class CudaBackend:
         self.device = cupy().cuda.Device(device_id)
         self.group_features = group_features_for(self.device)
         self.kernels = Kernels(self.group_features, False, device_id)
+        self._forest = None
 
     def __enter__(self):
         self.device.__enter__()
@@ -74,13 +81,9 @@ class CudaBackend:
 
     # --- binning
 
-    def column_cuts(self, values, weight, max_bins):
-        """Cuts of one column of host values."""
-        return self.host.column_cuts(values, weight, max_bins)
-
-    def map_columns(self, n, job):
-        """Call ``job(i)`` for i < n on the host."""
-        self.host.map_columns(n, job)
+    def find_cuts(self, x, weight, rows, max_values):
+        """Cuts of each column, from some rows (None: all), found where the matrix is."""
+        return (self.host if _on_host(x) else binning).find_cuts(x, weight, rows, max_values)
 
     def bin_matrix(self, x, cuts, n_cuts, by_rows):
         """Bins in the device's layout: (None, bins). Rows go up in chunks; while one is binned the next is on its way."""
@@ -96,7 +99,10 @@ class CudaBackend:
         return None, bins
 
     def _chunks(self, x):
-        """Stretches of host rows as device arrays, uploaded through two pinned buffers."""
+        """(first row, rows on the device): a device matrix as it is, a host matrix in stretches that go up through two pinned buffers."""
+        if not _on_host(x):
+            yield 0, x
+            return
         cp = cupy()
         n_rows, n_features = x.shape
         chunk_rows = min(n_rows, max(1, CHUNK_BYTES // (n_features * x.itemsize)))
@@ -203,13 +209,26 @@ class CudaBackend:
 
     # --- prediction
 
+    def base_scores(self, base_score, x):
+        """Raw scores (n_outputs, n_rows) before the first tree, where the rows of ``x`` are."""
+        if _on_host(x):
+            return self.host.base_scores(base_score, x)
+        scores = self.empty((len(base_score), x.shape[0]), np.float64)
+        for own, score in zip(scores, base_score, strict=True):
+            own.fill(score)
+        return scores
+
     def add_trees(self, x, forest, first_tree, end_tree, out):
-        """Add trees to the raw scores ``out`` (n_outputs, n_rows) of host rows."""
-        if x.shape[0] <= FEW_ROWS:
+        """Add trees to the raw scores ``out`` (n_outputs, n_rows), which are where the rows of ``x`` are."""
+        if _on_host(x) and x.shape[0] <= FEW_ROWS:
             self.host.add_trees(x, forest, first_tree, end_tree, out)
             return
-        arrays = [self.put(a) for a in forest.walk_arrays]
-        numbers = np.int64(first_tree), np.int64(end_tree), np.int64(forest.n_outputs)
+        if self._forest is not forest:  # staged prediction asks for the same one again and again
+            self._forest, self._forest_arrays = forest, [self.put(a) for a in forest.walk_arrays]
+        arrays, numbers = self._forest_arrays, (np.int64(first_tree), np.int64(end_tree), np.int64(forest.n_outputs))
+        if not _on_host(x):
+            predict.ADD_VALUE_TREES(x.shape[0], x, *arrays, *numbers, out)
+            return
         for first, chunk in self._chunks(x):
             end = first + chunk.shape[0]
             raw = self.put(np.ascontiguousarray(out[:, first:end]))
@@ -217,8 +236,22 @@ class CudaBackend:
             out[:, first:end] = self.to_host(raw)
 
     def probabilities(self, raw):
-        """Class probabilities of raw scores on the host."""
-        return self.host.probabilities(raw)
+        """Class probabilities, where the raw scores are."""
+        if _on_host(raw):
+            return self.host.probabilities(raw)
+        out = self.empty((raw.shape[1], max(2, raw.shape[0])), np.float64)
+        predict.PROBABILITIES(raw.shape[1], raw, out)
+        return out
+
+    def labels(self, raw, classes):
+        """The class with the highest score: where the raw scores are if it is a number, else on the host."""
+        if _on_host(raw):
+            return self.host.labels(raw, classes)
+        numeric = classes.dtype in NUMERIC_CLASSES
+        codes = classes if numeric else np.arange(len(classes))
+        out = self.empty((raw.shape[1],), codes.dtype)
+        predict.LABELS(raw.shape[1], raw, self.put(codes), out)
+        return out if numeric else classes[self.to_host(out)]
 
     def list_splits(self, *args):
         """Write trees as lists of splits."""

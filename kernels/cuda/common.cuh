@@ -88,6 +88,30 @@ __device__ __forceinline__ int last_at_or_below(const int* borders, int n, int x
     return low;
 }
 
+__device__ __forceinline__ int tiles_of(i64 n, int tile_rows) { return (int)((n + tile_rows - 1) / tile_rows); }
+
+// A stretch of the rows of one node. Tiles are numbered through the nodes of a list, whose borders say where each node's begin.
+struct Tile {
+    int which;        // place of the node in the list
+    const Node* node;
+    const int* rows;  // the node's rows are begin..end of this buffer: there is one for each parity of the depth
+    i64 begin, end;
+};
+
+__device__ __forceinline__ Tile tile_of(
+    int tile, int which, const int* list, const int* borders, const Node* nodes, const int* rows, i64 n_rows, int tile_rows)
+{
+    const Node* node = &nodes[list[which]];
+    const i64 begin = node->begin + (i64)(tile - borders[which]) * tile_rows;
+    return {which, node, rows + (node->depth & 1) * n_rows, begin, min(begin + tile_rows, node->end)};
+}
+
+__device__ __forceinline__ Tile find_tile(
+    int tile, int n_nodes, const int* list, const int* borders, const Node* nodes, const int* rows, i64 n_rows, int tile_rows)
+{
+    return tile_of(tile, last_at_or_below(borders, n_nodes, tile), list, borders, nodes, rows, n_rows, tile_rows);
+}
+
 template <class T>
 __device__ __forceinline__ T warp_inclusive_sum(T x) {
     for (int distance = 1; distance < WARP; distance *= 2) {

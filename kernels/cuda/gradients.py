@@ -1,11 +1,10 @@
 """Gradients, rounding and metric values, one thread per row, from the scalar functions that the CPU compiles too."""
 
 import functools
-import math
 
-import numpy as np
-
-from gpuboost.formulas import hash32, unit_for
+from gpuboost.fixed_point import begin_tree as set_units_and_keys
+from gpuboost.fixed_point import pack_at_random, pack_nearest
+from gpuboost.formulas import hash32
 from gpuboost.kernels.cuda.rowwise import RowKernel
 
 
@@ -41,35 +40,22 @@ def metric_values(row_value, per_row):
     return RowKernel(values_of_scores)
 
 
-def begin_tree(i, sums, k, coarse_room, fine_room, column_key, rounding_key, growth):
+def begin_tree(i, *args):
     """Scales and keys of a tree; one thread."""
-    growth[0].gradient_unit = unit_for(coarse_room, sums[k, 0])
-    growth[0].hessian_unit = unit_for(coarse_room, sums[k, 1])
-    growth[0].fine_gradient_unit = unit_for(fine_room, sums[k, 0])
-    growth[0].fine_hessian_unit = unit_for(fine_room, sums[k, 1])
-    growth[0].column_key = column_key
-    growth[0].rounding_key = rounding_key
+    set_units_and_keys(*args)
 
 
 def quantize_nearest(i, g, h, weight, weighted, growth, gh):
-    """Round to nearest in two steps, so that a row of weight k counts exactly as k rows."""
-    w = weight[i] if weighted else 1.0
+    """Round to nearest and pack."""
     g_scale, h_scale = 1.0 / growth[0].gradient_unit, 1.0 / growth[0].hessian_unit
-    qg = np.int64(math.floor(math.floor(g[i] * g_scale + 0.5) * w + 0.5))
-    qh = np.int64(math.floor(math.floor(h[i] * h_scale + 0.5) * w + 0.5))
-    gh[i] = (qg << np.int64(32)) + qh
+    gh[i] = pack_nearest(g[i] * g_scale, h[i] * h_scale, weight[i] if weighted else 1.0)
 
 
 def quantize_at_random(i, g, h, weight, weighted, growth, gh):
-    """Round down after adding a uniform number in [0, 1), 16 bits of the row's hash for each."""
+    """Round at random and pack."""
     w = weight[i] if weighted else 1.0
     g_scale, h_scale = 1.0 / growth[0].gradient_unit, 1.0 / growth[0].hessian_unit
-    noise = hash32(growth[0].rounding_key, i)
-    g_noise = np.float64(np.int32(noise & np.uint32(0xFFFF))) * (1.0 / 65536.0)
-    h_noise = np.float64(np.int32(noise >> np.uint32(16))) * (1.0 / 65536.0)
-    qg = np.int64(np.int32(math.floor(g[i] * w * g_scale + g_noise)))
-    qh = np.int64(np.int32(math.floor(h[i] * w * h_scale + h_noise)))
-    gh[i] = (qg << np.int64(32)) + qh
+    gh[i] = pack_at_random(g[i] * w * g_scale, h[i] * w * h_scale, hash32(growth[0].rounding_key, i))
 
 
 BEGIN_TREE = RowKernel(begin_tree)

@@ -28,8 +28,6 @@ __device__ __forceinline__ void draw_columns(const Growth& p, int level, int nod
     if (p.node_features < p.level_features) choose_some(mask, n_used, p.node_features, hash32(p.column_key, 2 * node + 1));
 }
 
-__device__ __forceinline__ int tiles_of(i64 n, int tile_rows) { return (int)((n + tile_rows - 1) / tile_rows); }
-
 extern "C" __global__ void start_tree(
     const int* tree_rows,  // rows the tree is grown on, ascending
     const int* n_tree_rows,
@@ -81,26 +79,25 @@ __device__ __forceinline__ bool may_split(const Growth& p, const Node& node) {
     return node.open && node.split.feature >= 0 && (p.order == SYMMETRIC || node.depth < p.max_depth);
 }
 
-// Nodes that stay leaves give their histograms back. All threads call it, with a node each or -1.
-__device__ __forceinline__ void close_nodes(int id, Node* nodes, int* free_slots, State* state, int* warp_sums) {
+// Nodes that stay leaves give their histograms back. All threads call it, with a node each or -1; each keeps n_free for itself. Nodes and
+// slots are there for other threads after the next barrier.
+__device__ __forceinline__ void close_nodes(int id, Node* nodes, int* free_slots, int& n_free, int* warp_sums) {
     const bool gives = id >= 0 && nodes[id].slot >= 0;
     int total;
     const int rank = block_exclusive_sum(gives ? 1 : 0, warp_sums, total);
-    if (gives) free_slots[state->n_free + rank] = nodes[id].slot;
+    if (gives) free_slots[n_free + rank] = nodes[id].slot;
     if (id >= 0) {
         nodes[id].open = 0;
         nodes[id].slot = -1;
     }
-    __syncthreads();
-    if (threadIdx.x == 0) state->n_free += total;
-    __syncthreads();
+    n_free += total;
 }
 
 // Each node takes the best of what the blocks of scan_pairs found for it.
 __device__ __forceinline__ void adopt_pairs(
-    Node* nodes, const Pair* pairs, const Split* found, int n_chunks, int* free_slots, State* state, int* warp_sums)
+    Node* nodes, const Pair* pairs, int n_pairs, const Split* found, int n_chunks, int* free_slots, int& n_free, int* warp_sums)
 {
-    const int n_tasks = 2 * state->n_pairs;
+    const int n_tasks = 2 * n_pairs;
     for (int start = 0; start < n_tasks; start += blockDim.x) {
         const int task = start + threadIdx.x;
         int id = -1;
@@ -112,18 +109,16 @@ __device__ __forceinline__ void adopt_pairs(
             nodes[id].split = found[(i64)task * n_chunks + best];
             if (nodes[id].split.feature >= 0) id = -1;
         }
-        close_nodes(id, nodes, free_slots, state, warp_sums);
+        close_nodes(id, nodes, free_slots, n_free, warp_sums);
     }
 }
 
 // All open nodes take the level's split; a node it would leave with too small a side stays whole and is asked again. A warp takes a node.
 __device__ __forceinline__ void adopt_level(
-    Node* nodes, const Split* found, int n_used, const int* n_bins, const i64* pool, const int* count_pool, int n_features, const Growth& p,
-    int* free_slots, State* state, int* warp_sums)
+    Node* nodes, int n_nodes, const Split* found, int n_used, const int* n_bins, const i64* pool, const int* count_pool, int n_features,
+    const Growth& p, int* free_slots, int& n_free, int* warp_sums)
 {
     __shared__ int winner;
-    if (threadIdx.x == 0) winner = 0;
-    __syncthreads();
     if (threadIdx.x < WARP) {
         int best = threadIdx.x < n_used ? (int)threadIdx.x : 0;
         for (int j = threadIdx.x + WARP; j < n_used; j += WARP)
@@ -136,11 +131,11 @@ __device__ __forceinline__ void adopt_level(
     }
     __syncthreads();
     const Split split = found[winner];
-    const int n_nodes = state->n_nodes, lane = threadIdx.x & (WARP - 1);
+    const int lane = threadIdx.x & (WARP - 1);
     if (split.feature < 0) {
         for (int start = 0; start < n_nodes; start += blockDim.x) {
             const int i = start + threadIdx.x;
-            close_nodes(i < n_nodes && nodes[i].open ? i : -1, nodes, free_slots, state, warp_sums);
+            close_nodes(i < n_nodes && nodes[i].open ? i : -1, nodes, free_slots, n_free, warp_sums);
         }
         return;
     }
@@ -170,7 +165,6 @@ __device__ __forceinline__ void adopt_level(
             node.split.feature = split.feature;
         }
     }
-    __syncthreads();
 }
 
 // Note the splits that were found and choose the nodes to split in this step.
@@ -185,18 +179,20 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) choose(
 {
     __shared__ int warp_sums[GROWTH_THREADS / WARP];
     const Growth p = *growth;
-    if (state->n_pairs > 0) {
+    const State before = *state;
+    const int n_nodes = before.n_nodes;
+    int n_free = before.n_free;
+    if (before.n_pairs > 0) {
         if (p.order == SYMMETRIC)
-            adopt_level(nodes, found, n_used, n_bins, pool, count_pool, n_features, p, free_slots, state, warp_sums);
+            adopt_level(nodes, n_nodes, found, n_used, n_bins, pool, count_pool, n_features, p, free_slots, n_free, warp_sums);
         else
-            adopt_pairs(nodes, pairs, found, n_chunks, free_slots, state, warp_sums);
+            adopt_pairs(nodes, pairs, before.n_pairs, found, n_chunks, free_slots, n_free, warp_sums);
     }
     __syncthreads();
-    const int n_nodes = state->n_nodes;
-    int room = p.max_leaves - state->n_leaves;
+    int room = p.max_leaves - before.n_leaves;
     if (p.order == LEAFWISE) room = min(room, p.leaves_per_step);
     int n = 0;
-    if (state->level < p.max_steps)
+    if (before.level < p.max_steps)
         for (int start = 0; start < n_nodes; start += blockDim.x) {
             const int i = start + threadIdx.x;
             const bool fits = i < n_nodes && may_split(p, nodes[i]);
@@ -240,7 +236,8 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) choose(
     if (threadIdx.x == 0) {
         chosen_tiles[n_chosen] = n_tiles;
         state->n_chosen = n_chosen;
-        state->level += 1;
+        state->n_free = n_free;
+        state->level = before.level + 1;
         state->n_pairs = 0;
         state->n_built = 0;
     }
@@ -254,8 +251,8 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) settle(
     __shared__ int warp_sums[GROWTH_THREADS / WARP];
     const Growth p = *growth;
     const State before = *state;
-    __syncthreads();  // everyone has read the state that is changed below
-    int n_pairs = 0, n_tiles = 0;
+    if (before.n_chosen == 0) return;  // the tree is finished, and choose has said that nothing is due
+    int n_free = before.n_free, n_pairs = 0, n_tiles = 0;
     for (int start = 0; start < before.n_chosen; start += blockDim.x) {
         const int c = start + threadIdx.x;
         const bool mine = c < before.n_chosen;
@@ -283,7 +280,7 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) settle(
             nodes[left_id + 1] = child;
             if (!goes_on) ended = chosen[c];
         }
-        close_nodes(ended, nodes, free_slots, state, warp_sums);
+        close_nodes(ended, nodes, free_slots, n_free, warp_sums);
         int total, rank = block_exclusive_sum(goes_on ? 1 : 0, warp_sums, total);
         int own_tiles = 0, all_tiles;
         if (goes_on) {
@@ -293,7 +290,7 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) settle(
             pairs[n_pairs + rank] = pair;
             nodes[pair.large].slot = parent.slot;
             parent.slot = -1;
-            nodes[pair.small].slot = free_slots[state->n_free - 1 - rank];
+            nodes[pair.small].slot = free_slots[n_free - 1 - rank];
             built[n_pairs + rank] = pair.small;
             own_tiles = tiles_of(nodes[pair.small].end - nodes[pair.small].begin, tile_rows);
             if (masked) {
@@ -306,11 +303,11 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) settle(
         if (goes_on) built_tiles[n_pairs + rank] = n_tiles + tiles_before;
         n_pairs += total;
         n_tiles += all_tiles;
-        if (threadIdx.x == 0) state->n_free -= total;
-        __syncthreads();
+        n_free -= total;
     }
     if (threadIdx.x == 0) {
         built_tiles[n_pairs] = n_tiles;
+        state->n_free = n_free;
         state->n_pairs = n_pairs;
         state->n_built = n_pairs;
         state->n_nodes = before.n_nodes + 2 * before.n_chosen;

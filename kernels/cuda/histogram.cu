@@ -9,6 +9,7 @@
 
 // The cells of the group in shared memory: gradients, hessians, and counts if wanted, GROUP_FEATURES * N_CODES each.
 #define GROUP_CELLS (GROUP_FEATURES * N_CODES)
+static_assert(GROUP_CELLS % HISTOGRAM_THREADS == 0, "a thread clears the cells that it flushes, so that no barrier is needed between");
 
 struct alignas(GROUP_FEATURES) GroupBins {
     u8 bin[GROUP_FEATURES];
@@ -82,16 +83,13 @@ extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS, 2) build_histogr
         if (tile == built_tiles[which + 1]) {
             __syncthreads();
             flush_cells(cells, group, n_features, nodes[built[which]].slot, pool, count_pool);
-            __syncthreads();
             clear_cells(cells);
             __syncthreads();
             which++;
         }
-        const Node& node = nodes[built[which]];
-        const int* own = rows + (node.depth & 1) * n_rows;
-        const i64 begin = node.begin + (i64)(tile - built_tiles[which]) * tile_rows, end = min(begin + tile_rows, node.end);
-        for (i64 i = begin + threadIdx.x; i < end; i += blockDim.x) {
-            const int row = own[i];
+        const Tile own = tile_of(tile, which, built, built_tiles, nodes, rows, n_rows, tile_rows);
+        for (i64 i = own.begin + threadIdx.x; i < own.end; i += blockDim.x) {
+            const int row = own.rows[i];
             const i64 pair = gh[row];
             const int g = gradient_of(pair), h = hessian_of(pair);
 #if GROUP_FEATURES == 16
@@ -121,16 +119,13 @@ extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS, 2) build_histogr
     const int n_built = state->n_built, n_tiles = built_tiles[n_built], group = blockIdx.y;
     const u32 mask = used_in_group(used, group, n_features);
     for (int tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
-        const int which = last_at_or_below(built_tiles, n_built, tile);
-        const Node& node = nodes[built[which]];
-        const int* own = rows + (node.depth & 1) * n_rows;
-        const i64 begin = node.begin + (i64)(tile - built_tiles[which]) * tile_rows, end = min(begin + tile_rows, node.end);
-        for (i64 i = begin + threadIdx.x; i < end; i += blockDim.x) {
-            const int row = own[i];
+        const Tile own = find_tile(tile, n_built, built, built_tiles, nodes, rows, n_rows, tile_rows);
+        for (i64 i = own.begin + threadIdx.x; i < own.end; i += blockDim.x) {
+            const int row = own.rows[i];
             for (int k = 0; k < GROUP_FEATURES; k++) {
                 if (mask >> k & 1) {
                     const int f = group * GROUP_FEATURES + k;
-                    const i64 c = ((i64)node.slot * n_features + f) * N_CODES + bins[bin_at(n_rows, row, f)];
+                    const i64 c = ((i64)own.node->slot * n_features + f) * N_CODES + bins[bin_at(n_rows, row, f)];
                     atomicAdd((u64*)&pool[c], (u64)gh[row]);
                     if (COUNT_ROWS) atomicAdd(&count_pool[c], 1);
                 }

@@ -13,7 +13,7 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) list_leaves(
         const int i = start + threadIdx.x;
         const bool is_leaf = i < state->n_nodes && nodes[i].left < 0;
         int total, all_tiles;
-        const int own_tiles = is_leaf ? (int)((nodes[i].end - nodes[i].begin + tile_rows - 1) / tile_rows) : 0;
+        const int own_tiles = is_leaf ? tiles_of(nodes[i].end - nodes[i].begin, tile_rows) : 0;
         const int rank = block_exclusive_sum(is_leaf ? 1 : 0, warp_sums, total);
         const int before = block_exclusive_sum(own_tiles, warp_sums, all_tiles);
         if (is_leaf) {
@@ -37,13 +37,10 @@ extern "C" __global__ void __launch_bounds__(LEAF_THREADS, 1) sum_leaves(
     const double g_scale = 1.0 / growth->fine_gradient_unit, h_scale = 1.0 / growth->fine_hessian_unit;
     const int n_leaves = state->n_leaves, n_tiles = leaf_tiles[n_leaves];
     for (int tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
-        const int which = last_at_or_below(leaf_tiles, n_leaves, tile);
-        const Node& node = nodes[leaves[which]];
-        const int* own = rows + (node.depth & 1) * n_rows;
-        const i64 begin = node.begin + (i64)(tile - leaf_tiles[which]) * tile_rows, end = min(begin + tile_rows, node.end);
+        const Tile own = find_tile(tile, n_leaves, leaves, leaf_tiles, nodes, rows, n_rows, tile_rows);
         i64 total_g = 0, total_h = 0;
-        for (i64 i = begin + threadIdx.x; i < end; i += blockDim.x) {
-            const int row = own[i];
+        for (i64 i = own.begin + threadIdx.x; i < own.end; i += blockDim.x) {
+            const int row = own.rows[i];
             const double w = weighted ? weight[row] : 1.0;
             total_g += (i64)floor(g[row] * w * g_scale + 0.5);
             total_h += (i64)floor(h[row] * w * h_scale + 0.5);
@@ -51,8 +48,8 @@ extern "C" __global__ void __launch_bounds__(LEAF_THREADS, 1) sum_leaves(
         total_g = warp_sum(total_g);
         total_h = warp_sum(total_h);
         if ((threadIdx.x & (WARP - 1)) == 0) {
-            atomicAdd((u64*)&sums[2 * which], (u64)total_g);
-            atomicAdd((u64*)&sums[2 * which + 1], (u64)total_h);
+            atomicAdd((u64*)&sums[2 * own.which], (u64)total_g);
+            atomicAdd((u64*)&sums[2 * own.which + 1], (u64)total_h);
         }
     }
 }
@@ -90,11 +87,8 @@ extern "C" __global__ void __launch_bounds__(LEAF_THREADS, 1) add_leaf_values(
 {
     const int n_leaves = state->n_leaves, n_tiles = leaf_tiles[n_leaves];
     for (int tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
-        const int which = last_at_or_below(leaf_tiles, n_leaves, tile);
-        const Node& node = nodes[leaves[which]];
-        const int* own = rows + (node.depth & 1) * n_rows;
-        const double value = values[leaves[which]];
-        const i64 begin = node.begin + (i64)(tile - leaf_tiles[which]) * tile_rows, end = min(begin + tile_rows, node.end);
-        for (i64 i = begin + threadIdx.x; i < end; i += blockDim.x) raw[own[i]] += value;
+        const Tile own = find_tile(tile, n_leaves, leaves, leaf_tiles, nodes, rows, n_rows, tile_rows);
+        const double value = values[leaves[own.which]];
+        for (i64 i = own.begin + threadIdx.x; i < own.end; i += blockDim.x) raw[own.rows[i]] += value;
     }
 }

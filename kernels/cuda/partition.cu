@@ -10,26 +10,19 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) count_lefts(
     int* n_left,      // [max_open]
     i64 n_rows, int tile_rows)
 {
-    __shared__ int warp_counts[PARTITION_WARPS];
+    __shared__ int warp_sums[PARTITION_WARPS];
     const int n_chosen = state->n_chosen, n_tiles = chosen_tiles[n_chosen];
     for (int tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
-        const int which = last_at_or_below(chosen_tiles, n_chosen, tile);
-        const Node& node = nodes[chosen[which]];
-        const Split split = node.split;
-        const int* own = rows + (node.depth & 1) * n_rows;
-        const i64 begin = node.begin + (i64)(tile - chosen_tiles[which]) * tile_rows, end = min(begin + tile_rows, node.end);
-        int count = 0;
-        for (i64 i = begin + threadIdx.x; i < end; i += blockDim.x) count += !goes_right(bins[bin_at(n_rows, own[i], split.feature)], split);
-        count = warp_sum(count);
-        if ((threadIdx.x & (WARP - 1)) == 0) warp_counts[threadIdx.x / WARP] = count;
-        __syncthreads();
+        const Tile own = find_tile(tile, n_chosen, chosen, chosen_tiles, nodes, rows, n_rows, tile_rows);
+        const Split split = own.node->split;
+        int count = 0, total;
+        for (i64 i = own.begin + threadIdx.x; i < own.end; i += blockDim.x)
+            count += !goes_right(bins[bin_at(n_rows, own.rows[i], split.feature)], split);
+        block_exclusive_sum(count, warp_sums, total);
         if (threadIdx.x == 0) {
-            int total = 0;
-            for (int w = 0; w < PARTITION_WARPS; w++) total += warp_counts[w];
             tile_lefts[tile] = total;
-            atomicAdd(&n_left[which], total);
+            atomicAdd(&n_left[own.which], total);
         }
-        __syncthreads();
     }
 }
 
@@ -40,29 +33,25 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) scatter_rows(
     __shared__ int warp_sums[PARTITION_WARPS];
     const int n_chosen = state->n_chosen, n_tiles = chosen_tiles[n_chosen];
     for (int tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
-        const int which = last_at_or_below(chosen_tiles, n_chosen, tile);
-        const Node& node = nodes[chosen[which]];
-        const Split split = node.split;
-        const int* own = rows + (node.depth & 1) * n_rows;
-        int* target = rows + ((node.depth + 1) & 1) * n_rows;
-        const int first_tile = chosen_tiles[which];
-        const i64 begin = node.begin + (i64)(tile - first_tile) * tile_rows, end = min(begin + tile_rows, node.end);
+        const Tile own = find_tile(tile, n_chosen, chosen, chosen_tiles, nodes, rows, n_rows, tile_rows);
+        const Split split = own.node->split;
+        int* target = rows + ((own.node->depth + 1) & 1) * n_rows;
         int lefts = 0, lefts_before;
-        for (int t = first_tile + threadIdx.x; t < tile; t += blockDim.x) lefts += tile_lefts[t];
+        for (int t = chosen_tiles[own.which] + threadIdx.x; t < tile; t += blockDim.x) lefts += tile_lefts[t];
         block_exclusive_sum(lefts, warp_sums, lefts_before);
-        i64 left_at = node.begin + lefts_before;
-        i64 right_at = node.begin + n_left[which] + (begin - node.begin - lefts_before);
-        for (i64 start = begin; start < end; start += blockDim.x) {
+        i64 left_at = own.node->begin + lefts_before;
+        i64 right_at = own.begin + n_left[own.which] - lefts_before;
+        for (i64 start = own.begin; start < own.end; start += blockDim.x) {
             const i64 i = start + threadIdx.x;
-            const bool mine = i < end;
-            const int row = mine ? own[i] : 0;
+            const bool mine = i < own.end;
+            const int row = mine ? own.rows[i] : 0;
             const bool left = mine && !goes_right(bins[bin_at(n_rows, row, split.feature)], split);
             int n_lefts;
             const int rank = block_exclusive_sum(left ? 1 : 0, warp_sums, n_lefts);
             if (left) target[left_at + rank] = row;
             else if (mine) target[right_at + threadIdx.x - rank] = row;
             left_at += n_lefts;
-            right_at += min((i64)blockDim.x, end - start) - n_lefts;
+            right_at += min((i64)blockDim.x, own.end - start) - n_lefts;
         }
     }
     // histograms that the next kernel adds to start from zero
@@ -78,20 +67,13 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) scatter_rows(
 extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) count_drawn(
     const int* usable, int n, double limit, u32 key, int* tile_lefts, int tile_rows)
 {
-    __shared__ int warp_counts[PARTITION_WARPS];
+    __shared__ int warp_sums[PARTITION_WARPS];
     for (i64 begin = (i64)blockIdx.x * tile_rows; begin < n; begin += (i64)gridDim.x * tile_rows) {
         const i64 end = min(begin + tile_rows, (i64)n);
-        int count = 0;
+        int count = 0, total;
         for (i64 i = begin + threadIdx.x; i < end; i += blockDim.x) count += (double)hash32(key, usable[i]) < limit;
-        count = warp_sum(count);
-        if ((threadIdx.x & (WARP - 1)) == 0) warp_counts[threadIdx.x / WARP] = count;
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            int total = 0;
-            for (int w = 0; w < PARTITION_WARPS; w++) total += warp_counts[w];
-            tile_lefts[begin / tile_rows] = total;
-        }
-        __syncthreads();
+        block_exclusive_sum(count, warp_sums, total);
+        if (threadIdx.x == 0) tile_lefts[begin / tile_rows] = total;
     }
 }
 
@@ -99,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) collect_drawn
     const int* usable, int n, double limit, u32 key, const int* tile_lefts, int* out, int* n_out, int tile_rows)
 {
     __shared__ int warp_sums[PARTITION_WARPS];
-    const int n_tiles = (n + tile_rows - 1) / tile_rows;
+    const int n_tiles = tiles_of(n, tile_rows);
     int all = 0, n_drawn;
     for (int t = threadIdx.x; t < n_tiles; t += blockDim.x) all += tile_lefts[t];
     block_exclusive_sum(all, warp_sums, n_drawn);

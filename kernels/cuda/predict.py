@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpuboost.formulas import exp, sigmoid
 from gpuboost.kernels.cuda.rowwise import RowKernel
 
 
@@ -30,5 +31,36 @@ def add_value_trees(i, x, tree_begin, feature, threshold, missing_left, left, ri
         out[t % n_outputs, i] += value[k]
 
 
+def probabilities(i, raw, out):
+    """Class probabilities of a row; one output means two classes."""
+    n_classes = raw.shape[0]
+    if n_classes == 1:
+        p = sigmoid(raw[0, i])
+        out[i, 0] = 1.0 - p
+        out[i, 1] = p
+        return
+    top = raw[0, i]
+    for k in range(1, n_classes):
+        top = raw[k, i] if raw[k, i] > top else top
+    total = 0.0
+    for k in range(n_classes):
+        out[i, k] = exp(raw[k, i] - top)
+        total += out[i, k]
+    for k in range(n_classes):
+        out[i, k] /= total
+
+
+def labels(i, raw, classes, out):
+    """The class with the highest score, the first of equals; one output means two classes."""
+    best = 0
+    if raw.shape[0] == 1:
+        best = 1 if raw[0, i] > 0.0 else 0
+    for k in range(1, raw.shape[0]):
+        best = k if raw[k, i] > raw[best, i] else best
+    out[i] = classes[best]
+
+
 ADD_BINNED_TREE = RowKernel(add_binned_tree)
 ADD_VALUE_TREES = RowKernel(add_value_trees)
+PROBABILITIES = RowKernel(probabilities)
+LABELS = RowKernel(labels)

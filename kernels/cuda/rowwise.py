@@ -29,7 +29,7 @@ class RowKernel:
         self._compiled = {}
 
     def __call__(self, n, *args):
-        """Run ``body(i, *args)`` for i < n. Arrays must be contiguous; numbers must be numpy scalars."""
+        """Run ``body(i, *args)`` for i < n. Numbers must be numpy scalars."""
         if n == 0:
             return
         if emulated():
@@ -112,7 +112,9 @@ def _visiting_order(n, order, seed):
 
 @functools.cache
 def on_device(function):
-    """A Python function and all Python functions it calls, as numba.cuda device functions."""
+    """A Python function and all Python functions it calls, as numba.cuda device functions; math's twin of a numpy function."""
+    if isinstance(function, np.ufunc):  # numba.cuda does not know them all
+        return getattr(math, function.__name__)
     from numba import cuda
 
     return cuda.jit(device=True)(_with_callees(function, on_device))
@@ -120,15 +122,15 @@ def on_device(function):
 
 @functools.cache
 def on_host(function):
-    """A Python function and all Python functions it calls, compiled for the CPU."""
-    return numba.njit(error_model="numpy")(_with_callees(function, on_host))
+    """A Python function and all Python functions it calls, compiled for the CPU; a numpy function as it is."""
+    return function if isinstance(function, np.ufunc) else numba.njit(error_model="numpy")(_with_callees(function, on_host))
 
 
 def _with_callees(function, compiled):
-    """A copy of a function that calls compiled versions of the Python functions it names."""
+    """A copy of a function that calls compiled versions of the functions it names."""
 
     def replaced(value):
-        return compiled(value) if isinstance(value, types.FunctionType) else value
+        return compiled(value) if isinstance(value, (types.FunctionType, np.ufunc)) else value
 
     names = set(function.__code__.co_names)
     scope = {k: replaced(v) if k in names else v for k, v in function.__globals__.items()}
@@ -156,7 +158,7 @@ def without_fma(ptx):
 
 def _numba_type(value):
     if hasattr(value, "__cuda_array_interface__"):
-        return numba.types.Array(numba.from_dtype(value.dtype), value.ndim, "C")
+        return numba.types.Array(numba.from_dtype(value.dtype), value.ndim, "C" if value.flags.c_contiguous else "A")
     return numba.typeof(value)
 
 

@@ -115,8 +115,8 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
         const i64 at = (i64)f * N_CODES + lane * BINS_PER_LANE;
         const i64 small_at = nodes[pair.small].slot * slot_cells + at;
         const i64 large_at = is_root ? 0 : nodes[pair.large].slot * slot_cells + at;
-    #pragma unroll
-    for (int k = 0; k < BINS_PER_LANE; k++) {
+#pragma unroll
+        for (int k = 0; k < BINS_PER_LANE; k++) {
             cells[0][k] = pool[small_at + k];
             if (COUNT_ROWS) counts[0][k] = count_pool[small_at + k];
             if (is_root) continue;

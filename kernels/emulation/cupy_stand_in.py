@@ -6,6 +6,7 @@ and copies may touch an array.
 
 import ctypes
 import functools
+import time
 import types
 import weakref
 
@@ -40,6 +41,7 @@ class _Allocation:
         if n_bytes > free:
             raise MemoryError(f"out of device memory: {n_bytes} bytes asked for, {free} free")
         self.n_bytes = n_bytes
+        self.device = cuda.runtime.getDevice()
         self.label = "global memory"  # what findings and counts call it
         self._raw = np.full(n_bytes + 3 * _GUARD, _GUARD_BYTE, np.uint8)
         self._first = -self._raw.ctypes.data % _GUARD + _GUARD
@@ -80,6 +82,22 @@ class ndarray(np.ndarray):
         """Set all entries."""
         self.view(np.ndarray).fill(value)
 
+    def copy(self, order="C"):
+        """A copy on the device."""
+        return self.astype(self.dtype)
+
+    def astype(self, dtype):
+        """A copy on the device, in another type."""
+        out = empty(self.shape, dtype)
+        np.copyto(out.view(np.ndarray), self.view(np.ndarray), casting="unsafe")
+        return out
+
+    def argsort(self, axis=-1):
+        """Places in ascending order; equal values keep theirs, as with CuPy."""
+        out = empty(self.shape, np.int64)
+        np.copyto(out.view(np.ndarray), np.argsort(self.view(np.ndarray), axis, kind="stable"))
+        return out
+
     def item(self, *args):
         """One entry, on the host."""
         return self.get().item(*args)
@@ -94,7 +112,11 @@ class ndarray(np.ndarray):
     @property
     def device(self):
         """On which device it is."""
-        return cuda.Device(0)
+        return cuda.Device(self._allocation.device)
+
+    def __dlpack_device__(self):
+        """The same, as DLPack says it."""
+        return 2, self._allocation.device
 
     @property
     def __cuda_array_interface__(self):
@@ -136,7 +158,7 @@ def asarray(x):
     if isinstance(x, ndarray):
         return x
     if hasattr(x, "__cuda_array_interface__"):  # another library's array on this device
-        return np.asarray(types.SimpleNamespace(__array_interface__=x.__cuda_array_interface__)).view(ndarray)
+        return _borrowed(np.asarray(types.SimpleNamespace(__array_interface__=x.__cuda_array_interface__)))
     host = np.asarray(x)
     array = empty(host.shape, host.dtype)
     array.set(host)
@@ -145,7 +167,14 @@ def asarray(x):
 
 def from_dlpack(x):
     """An array from another library."""
-    return np.from_dlpack(x).view(ndarray)
+    return _borrowed(np.from_dlpack(x))
+
+
+def _borrowed(memory):
+    """Another library's memory on the device as an array."""
+    array = memory.view(ndarray)
+    array._allocation = _allocation_at(array.data.ptr)
+    return array
 
 
 def asnumpy(x):
@@ -292,6 +321,7 @@ def _collect_counts(library):
 # --- streams, events, memory
 
 _capture = types.SimpleNamespace(recording=None)
+_current = types.SimpleNamespace(device=0)
 
 
 def _not_while_capturing(what):
@@ -345,7 +375,7 @@ class _Event:
     done = True
 
     def record(self, stream=None):
-        pass
+        self.seconds = time.perf_counter()
 
     def synchronize(self):
         counters.synchronizations += 1
@@ -355,13 +385,16 @@ class _Device:
     compute_capability = "80"
 
     def __init__(self, number=None):
-        self.id = int(number or 0)
+        self.id = _current.device if number is None else int(number)
+        self._before = []
 
     def __enter__(self):
+        self._before.append(_current.device)
+        _current.device = self.id
         return self
 
     def __exit__(self, *exc):
-        pass
+        _current.device = self._before.pop()
 
     def use(self):
         pass
@@ -403,6 +436,14 @@ def _memcpy_async(target, source, n_bytes, kind, stream):
     ctypes.memmove(target, source, n_bytes)
 
 
+def _allocation_at(pointer):
+    """The piece of device memory that a pointer points into; as CuPy, an error if it is on no device."""
+    for address, allocation in list(_allocations.items()):
+        if address <= pointer < address + allocation.n_bytes:
+            return allocation
+    raise RuntimeError("cudaErrorInvalidValue: no device has such a pointer")
+
+
 class _Pool:
     def free_all_blocks(self):
         pass
@@ -419,8 +460,15 @@ cuda = types.SimpleNamespace(
     Event=_Event,
     Device=_Device,
     get_current_stream=lambda: _Stream.null,
+    get_elapsed_time=lambda begin, end: 1e3 * (end.seconds - begin.seconds),
     alloc_pinned_memory=_alloc_pinned_memory,
-    runtime=types.SimpleNamespace(getDeviceCount=lambda: settings.n_devices, memcpyAsync=_memcpy_async, CUDARuntimeError=RuntimeError),
+    runtime=types.SimpleNamespace(
+        getDeviceCount=lambda: settings.n_devices,
+        getDevice=lambda: _current.device,
+        pointerGetAttributes=_allocation_at,
+        memcpyAsync=_memcpy_async,
+        CUDARuntimeError=RuntimeError,
+    ),
 )
 
 

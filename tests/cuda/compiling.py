@@ -130,7 +130,10 @@ def row_kernel_ptx(kernel, arguments, architecture):
     capability = architecture // 10, architecture % 10
     here = types.SimpleNamespace(compute_capability=capability)  # numba asks the device that is not there
     signature = tuple(
-        numba.types.Array(numba.from_dtype(a.dtype), a.ndim, "C") if isinstance(a, np.ndarray) else numba.typeof(a) for a in arguments
+        numba.types.Array(numba.from_dtype(a.dtype), a.ndim, "C" if a.flags.c_contiguous else "A")
+        if isinstance(a, np.ndarray)
+        else numba.typeof(a)
+        for a in arguments
     )
     with mock.patch("numba.cuda.dispatcher.get_current_device", lambda: here):
         return kernel.ptx(signature, capability)[0]

@@ -53,12 +53,15 @@ def killed_by(expected):
 
 def in_own_process(function, *args):
     """A function's result; a mutant may write anywhere, so it does that in a process of its own."""
-    with multiprocessing.get_context("fork").Pool(1) as pool:
-        waiting = pool.apply_async(function, args)
-        try:
-            return waiting.get(timeout=300)
-        except multiprocessing.TimeoutError:
-            return "crashed or hung"
+    context = multiprocessing.get_context("fork")
+    result, sender = context.Pipe(duplex=False)
+    process = context.Process(target=lambda: sender.send(function(*args)))
+    process.start()
+    process.join(timeout=300)
+    if process.is_alive():
+        process.kill()
+        return "hung"
+    return result.recv() if process.exitcode == 0 else "crashed"
 
 
 def try_mutant(file, mutated, expected):

@@ -106,6 +106,15 @@ def row_kernels():
         out[f"bins-{x.dtype}"] = binning.bin_values(cuts), (values, table, i4, one, one, one, u1)
         trees = (i8, i4, f8, u1, i4, i4, f8, one, one, one)
         out[f"trees-{x.dtype}"] = predict.ADD_VALUE_TREES, (values, *trees, matrix)
+        columns = np.empty((1, 1), cuts)
+        gathered = (i8, i8, np.bool_(True), f8, np.bool_(True), columns)
+        for layout, given in (("", values), (", strided", np.empty((4, 4), x.dtype)[::2, ::2])):
+            out[f"columns-{x.dtype}{layout}"] = binning.gather_columns(cuts), (given, *gathered)
+        out[f"order-{x.dtype}"] = binning.IN_ORDER, (columns, f8, np.empty((1, 1), np.int64), columns, matrix)
+        out[f"cuts-{x.dtype}"] = binning.CUTS_OF_COLUMNS, (columns, matrix, np.bool_(True), one, matrix, matrix, matrix, i4)
+    out["probabilities"] = predict.PROBABILITIES, (matrix, matrix)
+    for classes in (i8, f4, np.empty(1, np.bool_)):
+        out[f"labels-{classes.dtype}"] = predict.LABELS, (matrix, classes, classes)
     return out
 
 
