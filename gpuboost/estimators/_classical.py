@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from gpuboost.backend import Backend, get_backend, n_threads
+from gpuboost.backend import Backend, device_of, get_backend, n_threads
 from gpuboost.cart import TreeParams, TreeTargets
 from gpuboost.categories import Categories
 from gpuboost.coding import CodedMatrix, code_matrix
@@ -53,6 +53,7 @@ class BaseClassical(BaseTrees):
 
     def _prepare(self, x: Any, y: Any, sample_weight: Any, classification: bool) -> Training:
         """Check and encode everything that ``fit`` gets; sets n_features_in_ and feature_names_in_."""
+        self._check_on_host(x)
         categories = Categories.fit(x, self.categorical_features)
         x, y = self._validate(categories.encode(x), y, reset=True, multi_output=True)
         one_column = y.ndim == 1
@@ -110,7 +111,12 @@ class BaseClassical(BaseTrees):
     def _check_rows(self, x: Any) -> np.ndarray:
         """Rows to predict, with category numbers in nominal columns."""
         self._check_fitted()
-        return self._check_x(self._categories.encode(x), reset=False)
+        self._check_on_host(x)
+        return to_native(self._validate(self._categories.encode(x), reset=False))
+
+    def _check_on_host(self, x: Any) -> None:
+        if device_of(x) is not None:
+            raise ValueError(f"X must be on the host: {type(self).__name__} is not available on CUDA yet; pass a copy of X on the host")
 
     def _summed(self, x: np.ndarray, forest: ClassicalForest, hard: bool = False) -> np.ndarray:
         """Sum over the trees of what their leaves say (or of votes), (n_rows, n_channels)."""
