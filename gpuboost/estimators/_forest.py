@@ -159,7 +159,7 @@ class BaseForest(BaseClassical):
             warnings.warn(
                 f"{int((~known).sum())} of {len(known)} training rows are in the bags of all {len(trees)} trees and have no out-of-bag "
                 "prediction (NaN): raise n_estimators or lower max_samples",
-                stacklevel=5,
+                stacklevel=4,
             )
         setattr(self, self._oob_name, self._oob_values(means))
         judged = known & (data.weight > 0)
@@ -170,8 +170,10 @@ class BaseForest(BaseClassical):
     def _keep_for_later(self, data: Training, weights: TreeWeights, backend: Backend) -> None:
         """What predictions need besides the trees."""
 
-    #: Whether trees vote for a class instead of adding their shares.
-    _hard = False
+    @property
+    def _hard(self) -> bool:
+        """Whether trees vote for a class instead of adding their shares."""
+        return False
 
     def _bag_counts(self, i: int) -> np.ndarray:
         """How often each training row was drawn for tree i, (n_training_rows,)."""
@@ -204,7 +206,8 @@ class BaseForest(BaseClassical):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predictions.
         """
-        return self._from_means(self._means(X))
+        predictions: np.ndarray = self._from_means(self._means(X))
+        return predictions
 
     def apply(self, X: Any) -> np.ndarray:
         """Find the leaf of each row in each tree.
@@ -257,8 +260,9 @@ class BaseForest(BaseClassical):
     @property
     def feature_importances_(self) -> np.ndarray:
         """Importance of each feature, adding up to 1: the mean over the trees of its part of the decrease of impurity."""
-        total = np.zeros(self.n_features_in_ if self._check_fitted() else 0)
-        for tree in self._check_fitted().trees:
+        trees = self._check_fitted().trees
+        total = np.zeros(self.n_features_in_)
+        for tree in trees:
             inner = tree.left >= 0
             own = np.bincount(tree.feature[inner], tree.gain[inner], len(total))
             total += own / own.sum() if own.sum() > 0 else 0.0
@@ -333,7 +337,7 @@ class BaseForestClassifier(ClassifierMixin, BaseForest):
         return super()._check_params()
 
     @property
-    def _hard(self) -> bool:  # type: ignore[override]
+    def _hard(self) -> bool:
         return bool(self.voting == "hard")
 
     def _from_means(self, means: np.ndarray) -> np.ndarray:

@@ -48,8 +48,8 @@ class RandomForestClassifier(BaseForestClassifier):
         Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame that have a category dtype. A category
         that was not seen in training counts as missing.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
-        How categories are divided: in the order of their means (exact for two classes), one against the others, or in every
-        possible way. "auto" takes the order where it is exact, every way up to 10 categories, and orders by each class beyond.
+        How categories are divided: in the order of their means (exact for two classes), one against the others, or in every possible
+        way, which beyond 10 categories is replaced by the orders of each class. "auto" takes "fisher" where it is exact, else "exhaustive".
     max_bins : int, default=256
         Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin is one byte, 256 leaves 255 for
         values.
@@ -137,8 +137,8 @@ class RandomForestRegressor(BaseForestRegressor):
         Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame that have a category dtype. A category
         that was not seen in training counts as missing.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
-        How categories are divided: in the order of their means (exact for one output), one against the others, or in every
-        possible way. "auto" takes the order where it is exact, every way up to 10 categories, and orders by each output beyond.
+        How categories are divided: in the order of their means (exact for one output), one against the others, or in every possible
+        way, which beyond 10 categories is replaced by the orders of each output. "auto" takes "fisher" where it is exact, else "exhaustive".
     max_bins : int, default=256
         Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin is one byte, 256 leaves 255 for
         values.
@@ -226,10 +226,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
         same total, "balanced_subsample" does so in every bag.
     categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
         Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame that have a category dtype. A category
-        that was not seen in training counts as missing.
-    categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
-        How categories are divided: in the order of their means (exact for two classes), one against the others, or in every
-        possible way. "auto" takes the order where it is exact, every way up to 10 categories, and orders by each class beyond.
+        that was not seen in training counts as missing. A cut sends each category left or right by chance.
     max_bins : int, default=256
         Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin is one byte, 256 leaves 255 for
         values.
@@ -296,7 +293,6 @@ class ExtraTreesClassifier(BaseForestClassifier):
         voting: str = "soft",
         class_weight: Any = None,
         categorical_features: Any = None,
-        categorical_split: str = DEFAULT.categorical_split,
         max_bins: int = DEFAULT.max_bins,
         warm_start: bool = False,
         device: str = "auto",
@@ -320,7 +316,6 @@ class ExtraTreesClassifier(BaseForestClassifier):
             voting=voting,
             class_weight=class_weight,
             categorical_features=categorical_features,
-            categorical_split=categorical_split,
             max_bins=max_bins,
             warm_start=warm_start,
             device=device,
@@ -366,10 +361,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Whether to keep the training targets of all leaves, 12 bytes for each row of each bag: ``predict_quantiles`` needs them.
     categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
         Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame that have a category dtype. A category
-        that was not seen in training counts as missing.
-    categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
-        How categories are divided: in the order of their means (exact for one output), one against the others, or in every
-        possible way. "auto" takes the order where it is exact, every way up to 10 categories, and orders by each output beyond.
+        that was not seen in training counts as missing. A cut sends each category left or right by chance.
     max_bins : int, default=256
         Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin is one byte, 256 leaves 255 for
         values.
@@ -431,7 +423,6 @@ class ExtraTreesRegressor(BaseForestRegressor):
         oob_score: Any = False,
         keep_targets: bool = False,
         categorical_features: Any = None,
-        categorical_split: str = DEFAULT.categorical_split,
         max_bins: int = DEFAULT.max_bins,
         warm_start: bool = False,
         device: str = "auto",
@@ -454,7 +445,6 @@ class ExtraTreesRegressor(BaseForestRegressor):
             oob_score=oob_score,
             keep_targets=keep_targets,
             categorical_features=categorical_features,
-            categorical_split=categorical_split,
             max_bins=max_bins,
             warm_start=warm_start,
             device=device,
