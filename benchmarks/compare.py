@@ -17,7 +17,9 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -111,8 +113,9 @@ def run_worker(job: dict[str, Any]) -> None:
     warnings.simplefilter("ignore")
     settings = Settings(**job["settings"])
     data = load(Path(job["data"]), job["task"])
-    warm_up(job["peer"], data, settings, job["threads"])
-    peer = peers.make(job["peer"], data.task, settings, job["threads"])
+    make = partial(peers.make, job["peer"], data.task, threads=job["threads"])
+    warm_up(make, data, settings)
+    peer = make(settings)
     result = measure_fit(peer, data)
     result |= measure_predict(peer, data)
     if job["latency"]:
@@ -120,13 +123,13 @@ def run_worker(job: dict[str, Any]) -> None:
     write_json(Path(job["result"]), result)
 
 
-def warm_up(name: str, data: Data, settings: Settings, threads: int) -> None:
+def warm_up(make: Callable[[Any], Peer], data: Data, settings: Any) -> None:
     """Fit and predict little data of the same kind: imports, compilation and thread pools come before the clock starts."""
     n = min(len(data.x_train), max(2000, WARM_UP_VALUES // data.x_train.shape[1] + 1))
     rows = np.arange(n)
     if data.task == "multiclass":  # every class must be there
         rows = np.union1d(rows, np.unique(data.y_train, return_index=True)[1])
-    peer = peers.make(name, data.task, replace(settings, trees=WARM_UP_TREES), threads)
+    peer = make(replace(settings, trees=min(settings.trees, WARM_UP_TREES)))
     x = np.ascontiguousarray(data.x_train[rows])
     peer.fit(x, data.y_train[rows])
     peer.predict(x)
@@ -207,9 +210,7 @@ class Job:
 
 
 def start_worker(job: Job, folder: Path, timeout: float) -> dict[str, Any]:
-    """Run one measurement in a fresh process."""
-    result = folder / "result.json"
-    result.unlink(missing_ok=True)
+    """Run one measurement."""
     w = job.workload
     order = {
         "peer": job.peer,
@@ -217,12 +218,18 @@ def start_worker(job: Job, folder: Path, timeout: float) -> dict[str, Any]:
         "threads": job.threads,
         "settings": asdict(w.settings),
         "latency": w.latency,
-        "data": str(folder / _data_name(w)),
-        "result": str(result),
+        "data": str(folder / data_name(w)),
     }
+    return run_process("benchmarks.compare", order, folder, timeout)
+
+
+def run_process(module: str, order: dict[str, Any], folder: Path, timeout: float) -> dict[str, Any]:
+    """Run a module's worker in a fresh process; what it writes to ``order["result"]`` is the result."""
+    result = folder / "result.json"
+    result.unlink(missing_ok=True)
     pools = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-    env = os.environ | {name: str(job.threads) for name in pools}
-    command = [sys.executable, "-m", "benchmarks.compare", "--worker", json.dumps(order)]
+    env = os.environ | {name: str(order["threads"]) for name in pools}
+    command = [sys.executable, "-m", module, "--worker", json.dumps(order | {"result": str(result)})]
     try:
         done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=timeout)
     except subprocess.TimeoutExpired:
@@ -232,7 +239,7 @@ def start_worker(job: Job, folder: Path, timeout: float) -> dict[str, Any]:
     return json.loads(result.read_text())
 
 
-def _data_name(w: Workload) -> str:
+def data_name(w: Workload) -> str:
     """Workloads on the same data share it."""
     return f"{w.task}-{w.n_train}-{w.n_test}-{w.n_features}-{w.n_classes}"
 
@@ -300,6 +307,24 @@ def collect(jobs: list[Job], runs: dict[str, list[dict[str, Any]]]) -> list[dict
     ]
 
 
+def measure_all(
+    jobs: list[Any], runs: dict[str, list[dict[str, Any]]], repeat: int, measure: Callable[[Any], dict[str, Any]]
+) -> Iterator[None]:
+    """Measure everything into ``runs``; comes back after each repetition.
+
+    Repetitions outside, libraries inside: a slow quarter of an hour of the machine hits all of them.
+    """
+    for repetition in range(repeat):
+        for number, job in enumerate(jobs, 1):
+            if repetition > 0 and far_behind(job, runs, jobs):
+                continue
+            run = measure(job)
+            runs[job.key].append(run)
+            where = f"[{repetition + 1}/{repeat}, {number}/{len(jobs)}] {job.workload.name}, threads {job.threads}, {job.peer}"
+            print(f"{where}: {progress_line(run)}", flush=True)
+        yield
+
+
 def run_driver(args: argparse.Namespace) -> None:
     """Measure everything, repetition by repetition, and write results after each: an interrupted run is not lost."""
     jobs = list_jobs(args)
@@ -307,18 +332,10 @@ def run_driver(args: argparse.Namespace) -> None:
     runs: dict[str, list[dict[str, Any]]] = {job.key: [] for job in jobs}
     with tempfile.TemporaryDirectory(prefix="gpuboost-benchmark-") as temporary:
         folder = Path(temporary)
-        for w in {_data_name(job.workload): job.workload for job in jobs}.values():
-            print(f"generating {_data_name(w)}", flush=True)
-            save(folder / _data_name(w), w.generate())
-        # repetitions outside, libraries inside: a slow quarter of an hour of the machine hits all of them
-        for repetition in range(args.repeat):
-            for number, job in enumerate(jobs, 1):
-                if repetition > 0 and far_behind(job, runs, jobs):
-                    continue
-                run = start_worker(job, folder, args.timeout)
-                runs[job.key].append(run)
-                where = f"[{repetition + 1}/{args.repeat}, {number}/{len(jobs)}] {job.workload.name}, threads {job.threads}, {job.peer}"
-                print(f"{where}: {progress_line(run)}", flush=True)
+        for w in {data_name(job.workload): job.workload for job in jobs}.values():
+            print(f"generating {data_name(w)}", flush=True)
+            save(folder / data_name(w), w.generate())
+        for _ in measure_all(jobs, runs, args.repeat, lambda job: start_worker(job, folder, args.timeout)):
             record["results"] = collect(jobs, runs)
             write_json(with_ending(args.out, ".json"), record)
     with_ending(args.out, ".md").write_text(report.compare_markdown(record))
@@ -326,7 +343,9 @@ def run_driver(args: argparse.Namespace) -> None:
     print(f"written: {args.out}.json, .md, .png", flush=True)
 
 
-def _choice(allowed: list[str]) -> Any:
+def choice(allowed: list[str]) -> Any:
+    """A parser of names that are separated by commas."""
+
     def parse(text: str) -> list[str]:
         names = [name for name in text.split(",") if name]
         unknown = sorted(set(names) - set(allowed))
@@ -340,8 +359,8 @@ def _choice(allowed: list[str]) -> Any:
 def parse_args() -> argparse.Namespace:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__.splitlines()[0])
-    parser.add_argument("--workloads", type=_choice(list(WORKLOADS)), default=list(WORKLOADS), help=", ".join(WORKLOADS))
-    parser.add_argument("--peers", type=_choice(list(PEERS)), default=list(PEERS), help=f"{', '.join(PEERS)}; ratios need {OURS}")
+    parser.add_argument("--workloads", type=choice(list(WORKLOADS)), default=list(WORKLOADS), help=", ".join(WORKLOADS))
+    parser.add_argument("--peers", type=choice(list(PEERS)), default=list(PEERS), help=f"{', '.join(PEERS)}; ratios need {OURS}")
     parser.add_argument("--threads", type=lambda text: [int(t) for t in text.split(",")], default=[1], help="for example 1,2")
     parser.add_argument("--repeat", type=int, default=3, help="repetitions, of which the best counts (default 3)")
     parser.add_argument("--scale", type=float, default=1.0, help="fraction of the rows, to try things out")
