@@ -49,7 +49,7 @@ class RandomForestClassifier(BaseForestClassifier):
         that was not seen in training counts as missing.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
         How categories are divided: in the order of their means (exact for two classes), one against the others, or in every possible
-        way, which beyond 10 categories is replaced by the orders of each class. "auto" takes "fisher" where it is exact, else "exhaustive".
+        way, which beyond 10 categories gives way to the order of each class. "auto" takes "fisher" where it is exact, else "exhaustive".
     max_bins : int, default=256
         Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin is one byte, 256 leaves 255 for
         values.
@@ -138,7 +138,7 @@ class RandomForestRegressor(BaseForestRegressor):
         that was not seen in training counts as missing.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
         How categories are divided: in the order of their means (exact for one output), one against the others, or in every possible
-        way, which beyond 10 categories is replaced by the orders of each output. "auto" takes "fisher" where it is exact, else "exhaustive".
+        way, which beyond 10 categories gives way to the order of each output. "auto" takes "fisher" where it is exact, else "exhaustive".
     max_bins : int, default=256
         Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin is one byte, 256 leaves 255 for
         values.
