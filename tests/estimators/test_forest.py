@@ -392,6 +392,31 @@ def test_missing_values_categories_weights_and_classes_together(kind, rng):
     assert_same_trees(model, again)
 
 
+@pytest.mark.parametrize("seed", range(16))
+def test_leaves_say_what_their_rows_say(seed):
+    """Whatever the data: rows find the leaves that they were grown into, whose values are means over exactly these rows."""
+    rng = np.random.default_rng(seed)
+    n, kind = int(rng.integers(2, 600)), FORESTS[seed % 4]
+    x = rng.normal(size=(n, 4)).astype(rng.choice(["f4", "f8"])) * 10.0 ** rng.integers(-3, 4)
+    x[:, 0] = rng.integers(0, 20, n)
+    x[rng.random(x.shape) < 0.15] = np.nan
+    y, weight = rng.integers(0, 3, n), rng.integers(0, 3, n) + (np.arange(n) == 0)
+    options = {
+        "max_bins": int(rng.choice([2, 8, 256])),
+        "min_samples_leaf": int(rng.choice([1, 4])),
+        "max_leaf_nodes": [None, 9][seed // 8],
+    }
+    model = kind(n_estimators=3, bootstrap=bool(seed // 4 % 2), categorical_features=[0], random_state=seed, **options).fit(x, y, weight)
+    said = np.eye(3)[y][:, np.unique(y)] if kind in CLASSIFIERS else y[:, None]
+    for i, (tree, leaf) in enumerate(zip(model._forest.trees, model.apply(x).T, strict=True)):
+        own = weight * (model._bag_counts(i) if model.bootstrap else 1)
+        for node in np.flatnonzero(tree.left < 0):
+            inside = own * (leaf == node)
+            assert (inside > 0).sum() == tree.count[node] >= min(options["min_samples_leaf"], tree.count[0])
+            np.testing.assert_allclose(tree.value[node], inside @ said / inside.sum(), atol=1e-12)
+        assert options["max_leaf_nodes"] is None or tree.n_leaves <= 9
+
+
 def test_balanced_subsample_weighs_the_classes_of_each_bag():
     x, y = make_classification(300, 6, weights=[0.9], random_state=0)
     model = RandomForestClassifier(n_estimators=3, class_weight="balanced_subsample", max_depth=3).fit(x, y)
