@@ -18,7 +18,9 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -113,9 +115,10 @@ def run_worker(job: dict[str, Any]) -> None:
     settings = Settings(**job["settings"])
     data = load(Path(job["data"]), job["task"])
     where = Where(job["device"], job["input"])
-    warm_up(job["peer"], data, settings, job["threads"], where)
+    make = partial(peers.make, job["peer"], data.task, threads=job["threads"], device=where.device)
+    warm_up(make, data, settings, where)
     data = replace(data, x_train=where.put(data.x_train), x_test=where.put(data.x_test))
-    peer = peers.make(job["peer"], data.task, settings, job["threads"], where.device)
+    peer = make(settings)
     result = measure_fit(peer, data)
     result |= measure_predict(peer, data, where)
     if job["latency"]:
@@ -150,13 +153,13 @@ def _cupy() -> Any:
     return _device.cupy()
 
 
-def warm_up(name: str, data: Data, settings: Settings, threads: int, where: Where) -> None:
+def warm_up(make: Callable[[Any], Peer], data: Data, settings: Any, where: Where) -> None:
     """Fit and predict little data of the same kind: imports, compilation and thread pools come before the clock starts."""
     n = min(len(data.x_train), max(2000, WARM_UP_VALUES // data.x_train.shape[1] + 1))
     rows = np.arange(n)
     if data.task == "multiclass":  # every class must be there
         rows = np.union1d(rows, np.unique(data.y_train, return_index=True)[1])
-    peer = peers.make(name, data.task, replace(settings, trees=WARM_UP_TREES), threads, where.device)
+    peer = make(replace(settings, trees=min(settings.trees, WARM_UP_TREES)))
     x = where.put(np.ascontiguousarray(data.x_train[rows]))
     peer.fit(x, data.y_train[rows])
     peer.predict(x)
@@ -243,9 +246,7 @@ class Job:
 
 
 def start_worker(job: Job, folder: Path, timeout: float, where: Where) -> dict[str, Any]:
-    """Run one measurement in a fresh process."""
-    result = folder / "result.json"
-    result.unlink(missing_ok=True)
+    """Run one measurement."""
     w = job.workload
     order = {
         "peer": job.peer,
@@ -255,12 +256,18 @@ def start_worker(job: Job, folder: Path, timeout: float, where: Where) -> dict[s
         "device": where.device,
         "input": where.input,
         "latency": w.latency and where.device == "cpu",  # no library takes a single row to a GPU
-        "data": str(folder / _data_name(w)),
-        "result": str(result),
+        "data": str(folder / data_name(w)),
     }
+    return run_process("benchmarks.compare", order, folder, timeout)
+
+
+def run_process(module: str, order: dict[str, Any], folder: Path, timeout: float) -> dict[str, Any]:
+    """Run a module's worker in a fresh process; what it writes to ``order["result"]`` is the result."""
+    result = folder / "result.json"
+    result.unlink(missing_ok=True)
     pools = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-    env = os.environ | {name: str(job.threads) for name in pools}
-    command = [sys.executable, "-m", "benchmarks.compare", "--worker", json.dumps(order)]
+    env = os.environ | {name: str(order["threads"]) for name in pools}
+    command = [sys.executable, "-m", module, "--worker", json.dumps(order | {"result": str(result)})]
     try:
         done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=timeout)
     except subprocess.TimeoutExpired:
@@ -270,7 +277,7 @@ def start_worker(job: Job, folder: Path, timeout: float, where: Where) -> dict[s
     return json.loads(result.read_text())
 
 
-def _data_name(w: Workload) -> str:
+def data_name(w: Workload) -> str:
     """Workloads on the same data share it."""
     return f"{w.task}-{w.n_train}-{w.n_test}-{w.n_features}-{w.n_classes}"
 
@@ -358,6 +365,24 @@ def collect(jobs: list[Job], runs: dict[str, list[dict[str, Any]]]) -> list[dict
     ]
 
 
+def measure_all(
+    jobs: list[Any], runs: dict[str, list[dict[str, Any]]], repeat: int, measure: Callable[[Any], dict[str, Any]]
+) -> Iterator[None]:
+    """Measure everything into ``runs``; comes back after each repetition.
+
+    Repetitions outside, libraries inside: a slow quarter of an hour of the machine hits all of them.
+    """
+    for repetition in range(repeat):
+        for number, job in enumerate(jobs, 1):
+            if repetition > 0 and far_behind(job, runs, jobs):
+                continue
+            run = measure(job)
+            runs[job.key].append(run)
+            where = f"[{repetition + 1}/{repeat}, {number}/{len(jobs)}] {job.workload.name}, threads {job.threads}, {job.peer}"
+            print(f"{where}: {progress_line(run)}", flush=True)
+        yield
+
+
 def run_driver(args: argparse.Namespace) -> None:
     """Measure everything, repetition by repetition, and write results after each: an interrupted run is not lost."""
     if args.device == "cuda" and (problem := PEERS[OURS].cuda_problem()):
@@ -369,18 +394,10 @@ def run_driver(args: argparse.Namespace) -> None:
     runs: dict[str, list[dict[str, Any]]] = {job.key: [] for job in jobs}
     with tempfile.TemporaryDirectory(prefix="gpuboost-benchmark-") as temporary:
         folder = Path(temporary)
-        for w in {_data_name(job.workload): job.workload for job in jobs}.values():
-            print(f"generating {_data_name(w)}", flush=True)
-            save(folder / _data_name(w), w.generate())
-        # repetitions outside, libraries inside: a slow quarter of an hour of the machine hits all of them
-        for repetition in range(args.repeat):
-            for number, job in enumerate(jobs, 1):
-                if repetition > 0 and far_behind(job, runs, jobs):
-                    continue
-                run = start_worker(job, folder, args.timeout, where)
-                runs[job.key].append(run)
-                which = f"[{repetition + 1}/{args.repeat}, {number}/{len(jobs)}] {job.workload.name}, threads {job.threads}, {job.peer}"
-                print(f"{which}: {progress_line(run)}", flush=True)
+        for w in {data_name(job.workload): job.workload for job in jobs}.values():
+            print(f"generating {data_name(w)}", flush=True)
+            save(folder / data_name(w), w.generate())
+        for _ in measure_all(jobs, runs, args.repeat, lambda job: start_worker(job, folder, args.timeout, where)):
             record["results"] = collect(jobs, runs)
             write_json(with_ending(args.out, ".json"), record)
     with_ending(args.out, ".md").write_text(report.compare_markdown(record))
@@ -388,7 +405,9 @@ def run_driver(args: argparse.Namespace) -> None:
     print(f"written: {args.out}.json, .md, .png", flush=True)
 
 
-def _choice(allowed: list[str]) -> Any:
+def choice(allowed: list[str]) -> Any:
+    """A parser of names that are separated by commas."""
+
     def parse(text: str) -> list[str]:
         names = [name for name in text.split(",") if name]
         unknown = sorted(set(names) - set(allowed))
@@ -402,8 +421,8 @@ def _choice(allowed: list[str]) -> Any:
 def parse_args() -> argparse.Namespace:
     """Command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compare", description=__doc__.splitlines()[0])
-    parser.add_argument("--workloads", type=_choice(list(WORKLOADS)), default=list(WORKLOADS), help=", ".join(WORKLOADS))
-    parser.add_argument("--peers", type=_choice(list(PEERS)), default=list(PEERS), help=f"{', '.join(PEERS)}; ratios need {OURS}")
+    parser.add_argument("--workloads", type=choice(list(WORKLOADS)), default=list(WORKLOADS), help=", ".join(WORKLOADS))
+    parser.add_argument("--peers", type=choice(list(PEERS)), default=list(PEERS), help=f"{', '.join(PEERS)}; ratios need {OURS}")
     parser.add_argument("--threads", type=lambda text: [int(t) for t in text.split(",")], default=[1], help="for example 1,2")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="where to train")
     parser.add_argument("--input", choices=("host", "device"), default="host", help="with --device cuda: where the arrays are")

@@ -45,30 +45,36 @@ def ratio(row: Row, rows: list[Row], name: str) -> float | None:
     return theirs / ours if ours and theirs else None
 
 
-def _number(value: float | None, form: str, factor: float = 1.0) -> str:
+def number(value: float | None, form: str, factor: float = 1.0) -> str:
+    """A number, or a dash if there is none."""
     return "-" if value is None else format(value * factor, form)
 
 
-def _times(value: float | None) -> str:
+def times(value: float | None) -> str:
+    """A ratio."""
     return "-" if value is None else f"{value:.2f}x"
 
 
-def compare_markdown(record: Row) -> str:
-    """A table for each workload and number of threads."""
-    parts = [
-        "# Comparison",
+def compare_introduction(record: Row) -> list[str]:
+    """What a reader needs before the tables."""
+    return [
         machine_line(record["machine"]),
         f"Best of {record['repeat']} repetitions. Ratios are a library's time over ours: above 1 we are faster."
         + (f" **Rows scaled by {record['scale']}: a trial, not a result.**" if record["scale"] != 1.0 else ""),
         _device_line(record),
     ]
+
+
+def compare_markdown(record: Row) -> str:
+    """A table for each workload and number of threads."""
+    parts = ["# Comparison", *compare_introduction(record)]
     for (name, threads), rows in groups(record).items():
         parts += [
             f"## {name}, {threads} thread{'s' if threads > 1 else ''}",
             rows[0]["title"] + ".",
             _compare_table(rows),
-            _fastest_line(rows),
-            _disturbed_line(rows, record["machine"]["cores"]),
+            fastest_line(rows),
+            disturbed_line(rows, record["machine"]["cores"]),
         ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -100,30 +106,30 @@ def _compare_table(rows: list[Row]) -> str:
                 row["growth"],
                 f"{best['fit']:.3f}",
                 parts,
-                _times(ratio(row, rows, "fit")),
-                _number(best["predict"], ".1f", 1e3),
-                _times(ratio(row, rows, "predict")),
-                _number(best.get("latency"), ".0f", 1e6),
-                _times(ratio(row, rows, "latency")),
-                _number(best["rss_growth"], ".0f", 1e-6),
+                times(ratio(row, rows, "fit")),
+                number(best["predict"], ".1f", 1e3),
+                times(ratio(row, rows, "predict")),
+                number(best.get("latency"), ".0f", 1e6),
+                times(ratio(row, rows, "latency")),
+                number(best["rss_growth"], ".0f", 1e-6),
                 f"{best['loss']:.5f}",
             ]
         )
     return markdown_table(header, lines, text_columns=2)
 
 
-def _fastest_line(rows: list[Row]) -> str:
+def fastest_line(rows: list[Row]) -> str:
     """The fastest other library, in units of our time."""
     parts = []
     for name, label in (("fit", "fit"), ("predict", "predict"), ("latency", "one row")):
         others = [(r, row["peer"]) for row in rows if row["peer"] != OURS and (r := ratio(row, rows, name)) is not None]
         if others:
             least, peer = min(others)
-            parts.append(f"{label} {_times(least)} ({peer})")
+            parts.append(f"{label} {times(least)} ({peer})")
     return f"Fastest peer over ours: {', '.join(parts)}." if parts else ""
 
 
-def _disturbed_line(rows: list[Row], cores: int) -> str:
+def disturbed_line(rows: list[Row], cores: int) -> str:
     """Say which fits did not have the cores they were given: libraries that spin at barriers then look far slower than they are."""
     taken = {row["peer"]: row["best"].get("cores_taken") or 0.0 for row in rows}
     disturbed = [f"{peer} ({t:.1f} cores)" for peer, t in taken.items() if t > DISTURBED and rows[0]["threads"] + t > cores + DISTURBED]

@@ -1,6 +1,15 @@
-"""gpuboost: gradient boosting that trains the same model, bit for bit, with any number of threads."""
+"""gpuboost: tree ensembles that train the same model, bit for bit, with any number of threads."""
 
 from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
+from gpuboost.estimators.forest import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 
 __version__ = "0.1.0"
-__all__ = ["GPUBoostClassifier", "GPUBoostRegressor", "__version__"]
+__all__ = [
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "GPUBoostClassifier",
+    "GPUBoostRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+    "__version__",
+]

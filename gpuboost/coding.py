@@ -38,9 +38,10 @@ def code_matrix(x: np.ndarray, weight: np.ndarray, nominal: np.ndarray, max_bins
     n_rows, n_features = x.shape
     columns: list[Any] = [None] * n_features
     borders: list[Any] = [None] * n_features
-    binned = None
+    binned, used = None, np.flatnonzero(weight > 0)
     if max_bins is not None:
-        mapper = BinMapper.fit(x, weight, max_bins, backend)
+        equal = bool((weight == weight[:1]).all())  # then cuts need no weights, which take longer
+        mapper = BinMapper.fit(x, np.empty(0) if equal else weight, max_bins, backend)
         binned = mapper.transform(x, backend, by_rows=False)
 
     def code_column(f: int) -> None:
@@ -52,7 +53,8 @@ def code_matrix(x: np.ndarray, weight: np.ndarray, nominal: np.ndarray, max_bins
             borders[f] = values, values
         elif binned is not None:
             columns[f] = binned.columns[f]
-            borders[f] = backend.code_borders(column, columns[f], int(binned.n_bins[f]))
+            own = (column, columns[f]) if len(used) == n_rows else (column[used], columns[f][used])
+            borders[f] = backend.code_borders(*own, int(binned.n_bins[f]))
         else:
             columns[f], values = _ranks(column)
             borders[f] = values, values

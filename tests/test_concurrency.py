@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 from joblib import Parallel, delayed
 
 from gpuboost import GPUBoostClassifier, GPUBoostRegressor
-from gpuboost.backend import n_threads
+from gpuboost.backend import get_backend, n_threads
 
 
 def data(n=60_000):
@@ -133,6 +134,20 @@ def test_a_failing_helper_reaches_the_caller():
         with pytest.raises(ZeroDivisionError):
             team.run(job)
         team.run(lambda number: None)
+
+
+def test_after_an_error_no_thread_begins_another_job():
+    begun = []
+
+    def job(i):
+        begun.append(i)
+        time.sleep(0.001)
+        if i == 3:
+            raise ValueError("job 3")
+
+    with get_backend("cpu", 2) as backend, pytest.raises(ValueError, match="job 3"):
+        backend.map_columns(1000, job)
+    assert len(begun) < 100
 
 
 def test_pickled_models_predict_alike():

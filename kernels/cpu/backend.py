@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpuboost.dtypes import CHUNK, FINE, HIST_STRIDE, LABEL_SPLIT, NODE, PACKED, PAIR, PIECE, PROGRESS, ROW, SPLIT, SYMMETRIC, TREE_NODE
-from gpuboost.kernels.cpu import binning, cart, cart_predict, gradients, growth, histogram, leaves, predict, sampling
+from gpuboost.kernels.cpu import binning, cart, cart_predict, gradients, growth, histogram, leaf_targets, leaves, predict, sampling
 from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
 from gpuboost.kernels.cpu.threads import Team
 
@@ -53,7 +53,16 @@ class CpuBackend:
     def share_out(self, n, job):
         """Call ``job(i)`` for i < n, shared out over the threads; for work that releases the interpreter lock itself."""
         todo = iter(range(n))
-        self.team.run(lambda _: [job(i) for i in todo])
+
+        def work(_):
+            try:
+                for i in todo:
+                    job(i)
+            finally:
+                for _ in todo:  # after an error or Ctrl-C no thread begins another job
+                    pass
+
+        self.team.run(work)
 
     def find_cuts(self, x, weight, rows, max_values):
         """Cuts of each column, from some rows (None: all)."""
@@ -119,6 +128,12 @@ class CpuBackend:
         """Rows of one round."""
         return out[: sampling.draw_rows(usable, fraction, key, out)]
 
+    def draw_bag(self, n_rows, n_draws, key):
+        """How often each row is drawn in ``n_draws`` draws with replacement."""
+        out = np.empty(n_rows, np.int32)
+        sampling.draw_bag(n_draws, key, out)
+        return out
+
     def draw_features(self, n_features, growth, out):
         """Features of one tree."""
         sampling.draw_features(growth, n_features, out)
@@ -143,6 +158,10 @@ class CpuBackend:
         """The leaf that each tree has for each row, into ``out`` (n_rows, n_trees)."""
         begin, nodes, _, first_set, sets = forest.walk_arrays
         self.team.run_kernel(x.shape[0] * len(forest.trees), cart_predict.find_leaves, x, begin, nodes, first_set, sets, out)
+
+    def leaf_quantiles(self, leaves, arrays, rank, targets, quantiles, out):
+        """Quantiles of the targets that share leaves with each row, into ``out``; ``arrays`` as ``gpuboost.leaf_targets`` keeps them."""
+        self.team.run_kernel(leaves.size, leaf_targets.leaf_quantiles, leaves, *arrays, rank, targets, quantiles, out)
 
     def add_trees(self, x, forest, first_tree, end_tree, out):
         """Add trees to the raw scores ``out`` (n_outputs, n_rows) of rows given as values."""

@@ -34,6 +34,20 @@ def draw_rows(
 
 
 @kernel
+def draw_bag(
+    n_draws,
+    key,
+    out,  # (n_rows,) int32, OUT: how often each row is drawn
+):
+    """Draw rows with replacement; the i-th draw depends on the key and i alone."""
+    n_rows = np.uint64(out.shape[0])
+    for i in range(n_rows):
+        out[i] = 0
+    for i in range(np.uint64(n_draws)):
+        out[(np.uint64(hash32(key, i)) * n_rows) >> np.uint64(32)] += 1
+
+
+@kernel
 def draw_features(
     growth,  # (1,) GROWTH, IN
     n_features,

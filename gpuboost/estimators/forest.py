@@ -1,0 +1,454 @@
+"""Random forests and extremely randomised trees for classification and regression."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpuboost.estimators._forest import DEFAULT, N_ESTIMATORS, BaseForestClassifier, BaseForestRegressor
+
+
+class RandomForestClassifier(BaseForestClassifier):
+    """A random forest for classification: trees on bags of the rows, with the best cut among some features in every node.
+
+    The features are binned once for all trees, which makes training quick on large data.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Trees.
+    criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
+        Impurity that splits reduce; "log_loss" is another name of "entropy".
+    max_depth : int, default=None
+        Most splits between the root and a leaf; None: no limit.
+    min_samples_split : int or float, default=2
+        Least number of rows of a node that is split; a float is a share of the training rows.
+    min_samples_leaf : int or float, default=1
+        Least number of rows in a leaf; a float is a share of the training rows. A row that was drawn several times counts once.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the tree's weight in a leaf.
+    max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
+        Features that are drawn for each node, as a number or as a share; None: all.
+    max_leaf_nodes : int, default=None
+        Most leaves of a tree, which is then grown best split first; None: no limit.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of impurity of a split, times the node's share of the weight.
+    bootstrap : bool, default=True
+        Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
+    max_samples : int or float, default=None
+        Draws for each bag; a float is a share of the rows, None means as many as there are rows. Only with ``bootstrap``.
+    oob_score : bool or callable, default=False
+        Whether to judge the forest by its out-of-bag predictions; a callable ``metric(y_true, y_pred)`` replaces accuracy. Only with
+        ``bootstrap``.
+    voting : {"soft", "hard"}, default="soft"
+        Whether the trees' class shares are averaged, or each tree votes for its most frequent class.
+    class_weight : dict, list of dict, "balanced", "balanced_subsample" or None, default=None
+        Weights of the classes, multiplied with ``sample_weight``; a list has one entry for each output. "balanced" gives all classes the
+        same total, "balanced_subsample" does so in every bag.
+    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
+        Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame that have a category dtype. A category
+        that was not seen in training counts as missing.
+    categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
+        How categories are divided: in the order of their means (exact for two classes), one against the others, or in every possible
+        way, which beyond 10 categories gives way to the order of each class. "auto" takes "fisher" where it is exact, else "exhaustive".
+    max_bins : int, default=256
+        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin is one byte, 256 leaves 255 for
+        values.
+    warm_start : bool, default=False
+        Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``: the forest is then exactly the one of a
+        single fit. Data and parameters must be those of the first fit.
+    device : {"auto", "cpu"}, default="auto"
+        Where to train.
+    n_jobs : int, default=None
+        Threads; None or -1 means all cores. The forest does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the bags and of the choice of features. None means 0: training is always repeatable.
+    verbose : int, default=0
+        Print a line every this many trees; 0 prints nothing.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,), or a list of one for each output
+        The classes, sorted.
+    n_classes_ : int or list of int
+        Number of classes.
+    n_outputs_ : int
+        Number of outputs.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if X had string column names.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean over the trees of each feature's part of the decrease of impurity, adding up to 1.
+    n_estimators_ : int
+        Trees that were grown.
+    oob_score_ : float
+        Accuracy of the out-of-bag predictions, or what the callable says; only with ``oob_score``.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_classes, n_outputs)
+        Mean class shares (or votes) by the trees whose bags do not have the row; NaN if all have it. Only with ``oob_score``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from gpuboost import RandomForestClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = RandomForestClassifier(n_estimators=50, oob_score=True).fit(X, y)
+    >>> bool(model.oob_score_ > 0.9)
+    True
+    """
+
+    _splitter = "hist"
+
+
+class RandomForestRegressor(BaseForestRegressor):
+    """A random forest for regression: trees on bags of the rows, with the best cut among some features in every node.
+
+    The features are binned once for all trees, which makes training quick on large data.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Trees.
+    criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
+        What splits reduce. Leaves predict the mean, or with "absolute_error" the median; "poisson" needs targets of at least 0.
+    max_depth : int, default=None
+        Most splits between the root and a leaf; None: no limit.
+    min_samples_split : int or float, default=2
+        Least number of rows of a node that is split; a float is a share of the training rows.
+    min_samples_leaf : int or float, default=1
+        Least number of rows in a leaf; a float is a share of the training rows. A row that was drawn several times counts once.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the tree's weight in a leaf.
+    max_features : {"sqrt", "log2"}, int, float or None, default=1.0
+        Features that are drawn for each node, as a number or as a share; None: all.
+    max_leaf_nodes : int, default=None
+        Most leaves of a tree, which is then grown best split first; None: no limit.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of impurity of a split, times the node's share of the weight.
+    bootstrap : bool, default=True
+        Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
+    max_samples : int or float, default=None
+        Draws for each bag; a float is a share of the rows, None means as many as there are rows. Only with ``bootstrap``.
+    oob_score : bool or callable, default=False
+        Whether to judge the forest by its out-of-bag predictions; a callable ``metric(y_true, y_pred)`` replaces R2. Only with
+        ``bootstrap``.
+    keep_targets : bool, default=False
+        Whether to keep the training targets of all leaves, 12 bytes for each row of each bag: ``predict_quantiles`` needs them.
+    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
+        Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame that have a category dtype. A category
+        that was not seen in training counts as missing.
+    categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
+        How categories are divided: in the order of their means (exact for one output), one against the others, or in every possible
+        way, which beyond 10 categories gives way to the order of each output. "auto" takes "fisher" where it is exact, else "exhaustive".
+    max_bins : int, default=256
+        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin is one byte, 256 leaves 255 for
+        values.
+    warm_start : bool, default=False
+        Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``: the forest is then exactly the one of a
+        single fit. Data and parameters must be those of the first fit.
+    device : {"auto", "cpu"}, default="auto"
+        Where to train.
+    n_jobs : int, default=None
+        Threads; None or -1 means all cores. The forest does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the bags and of the choice of features. None means 0: training is always repeatable.
+    verbose : int, default=0
+        Print a line every this many trees; 0 prints nothing.
+
+    Attributes
+    ----------
+    n_outputs_ : int
+        Number of outputs.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if X had string column names.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean over the trees of each feature's part of the decrease of impurity, adding up to 1.
+    n_estimators_ : int
+        Trees that were grown.
+    oob_score_ : float
+        R2 of the out-of-bag predictions, or what the callable says; only with ``oob_score``.
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Mean prediction by the trees whose bags do not have the row; NaN if all have it. Only with ``oob_score``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from gpuboost import RandomForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = RandomForestRegressor(n_estimators=50, oob_score=True).fit(X, y)
+    >>> bool(model.oob_score_ > 0.3)
+    True
+    >>> model = RandomForestRegressor(n_estimators=20, keep_targets=True).fit(X, y)
+    >>> model.predict_quantiles(X[:2], [0.1, 0.9]).shape
+    (2, 2)
+    """
+
+    _splitter = "hist"
+
+
+class ExtraTreesClassifier(BaseForestClassifier):
+    """Extremely randomised trees for classification: of the drawn features, each gets one random cut, and the best of these cuts is taken.
+
+    The features are binned once for all trees; a random cut falls on the border of a bin.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Trees.
+    criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
+        Impurity that splits reduce; "log_loss" is another name of "entropy".
+    max_depth : int, default=None
+        Most splits between the root and a leaf; None: no limit.
+    min_samples_split : int or float, default=2
+        Least number of rows of a node that is split; a float is a share of the training rows.
+    min_samples_leaf : int or float, default=1
+        Least number of rows in a leaf; a float is a share of the training rows. A row that was drawn several times counts once.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the tree's weight in a leaf.
+    max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
+        Features that are drawn for each node, as a number or as a share; None: all.
+    max_leaf_nodes : int, default=None
+        Most leaves of a tree, which is then grown best split first; None: no limit.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of impurity of a split, times the node's share of the weight.
+    bootstrap : bool, default=False
+        Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
+    max_samples : int or float, default=None
+        Draws for each bag; a float is a share of the rows, None means as many as there are rows. Only with ``bootstrap``.
+    oob_score : bool or callable, default=False
+        Whether to judge the forest by its out-of-bag predictions; a callable ``metric(y_true, y_pred)`` replaces accuracy. Only with
+        ``bootstrap``.
+    voting : {"soft", "hard"}, default="soft"
+        Whether the trees' class shares are averaged, or each tree votes for its most frequent class.
+    class_weight : dict, list of dict, "balanced", "balanced_subsample" or None, default=None
+        Weights of the classes, multiplied with ``sample_weight``; a list has one entry for each output. "balanced" gives all classes the
+        same total, "balanced_subsample" does so in every bag.
+    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
+        Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame that have a category dtype. A category
+        that was not seen in training counts as missing. A cut sends each category left or right by chance.
+    max_bins : int, default=256
+        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin is one byte, 256 leaves 255 for
+        values.
+    warm_start : bool, default=False
+        Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``: the forest is then exactly the one of a
+        single fit. Data and parameters must be those of the first fit.
+    device : {"auto", "cpu"}, default="auto"
+        Where to train.
+    n_jobs : int, default=None
+        Threads; None or -1 means all cores. The forest does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the bags and of the choice of features and cuts. None means 0: training is always repeatable.
+    verbose : int, default=0
+        Print a line every this many trees; 0 prints nothing.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,), or a list of one for each output
+        The classes, sorted.
+    n_classes_ : int or list of int
+        Number of classes.
+    n_outputs_ : int
+        Number of outputs.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if X had string column names.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean over the trees of each feature's part of the decrease of impurity, adding up to 1.
+    n_estimators_ : int
+        Trees that were grown.
+    oob_score_ : float
+        Accuracy of the out-of-bag predictions, or what the callable says; only with ``oob_score``.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_classes, n_outputs)
+        Mean class shares (or votes) by the trees whose bags do not have the row; NaN if all have it. Only with ``oob_score``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from gpuboost import ExtraTreesClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = ExtraTreesClassifier(n_estimators=50, bootstrap=True, oob_score=True).fit(X, y)
+    >>> bool(model.oob_score_ > 0.9)
+    True
+    """
+
+    _splitter = "random"
+
+    def __init__(
+        self,
+        n_estimators: int = N_ESTIMATORS,
+        *,
+        criterion: str = "gini",
+        max_depth: int | None = DEFAULT.max_depth,
+        min_samples_split: int | float = DEFAULT.min_samples_split,
+        min_samples_leaf: int | float = DEFAULT.min_samples_leaf,
+        min_weight_fraction_leaf: float = DEFAULT.min_weight_fraction_leaf,
+        max_features: Any = "sqrt",
+        max_leaf_nodes: int | None = DEFAULT.max_leaf_nodes,
+        min_impurity_decrease: float = DEFAULT.min_impurity_decrease,
+        bootstrap: bool = False,
+        max_samples: int | float | None = None,
+        oob_score: Any = False,
+        voting: str = "soft",
+        class_weight: Any = None,
+        categorical_features: Any = None,
+        max_bins: int = DEFAULT.max_bins,
+        warm_start: bool = False,
+        device: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_estimators,
+            criterion=criterion,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features,
+            max_leaf_nodes=max_leaf_nodes,
+            min_impurity_decrease=min_impurity_decrease,
+            bootstrap=bootstrap,
+            max_samples=max_samples,
+            oob_score=oob_score,
+            voting=voting,
+            class_weight=class_weight,
+            categorical_features=categorical_features,
+            max_bins=max_bins,
+            warm_start=warm_start,
+            device=device,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+
+
+class ExtraTreesRegressor(BaseForestRegressor):
+    """Extremely randomised trees for regression: of the drawn features, each gets one random cut, and the best of these cuts is taken.
+
+    The features are binned once for all trees; a random cut falls on the border of a bin.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Trees.
+    criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
+        What splits reduce. Leaves predict the mean, or with "absolute_error" the median; "poisson" needs targets of at least 0.
+    max_depth : int, default=None
+        Most splits between the root and a leaf; None: no limit.
+    min_samples_split : int or float, default=2
+        Least number of rows of a node that is split; a float is a share of the training rows.
+    min_samples_leaf : int or float, default=1
+        Least number of rows in a leaf; a float is a share of the training rows. A row that was drawn several times counts once.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the tree's weight in a leaf.
+    max_features : {"sqrt", "log2"}, int, float or None, default=1.0
+        Features that are drawn for each node, as a number or as a share; None: all.
+    max_leaf_nodes : int, default=None
+        Most leaves of a tree, which is then grown best split first; None: no limit.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of impurity of a split, times the node's share of the weight.
+    bootstrap : bool, default=False
+        Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
+    max_samples : int or float, default=None
+        Draws for each bag; a float is a share of the rows, None means as many as there are rows. Only with ``bootstrap``.
+    oob_score : bool or callable, default=False
+        Whether to judge the forest by its out-of-bag predictions; a callable ``metric(y_true, y_pred)`` replaces R2. Only with
+        ``bootstrap``.
+    keep_targets : bool, default=False
+        Whether to keep the training targets of all leaves, 12 bytes for each row of each bag: ``predict_quantiles`` needs them.
+    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
+        Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame that have a category dtype. A category
+        that was not seen in training counts as missing. A cut sends each category left or right by chance.
+    max_bins : int, default=256
+        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin is one byte, 256 leaves 255 for
+        values.
+    warm_start : bool, default=False
+        Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``: the forest is then exactly the one of a
+        single fit. Data and parameters must be those of the first fit.
+    device : {"auto", "cpu"}, default="auto"
+        Where to train.
+    n_jobs : int, default=None
+        Threads; None or -1 means all cores. The forest does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the bags and of the choice of features and cuts. None means 0: training is always repeatable.
+    verbose : int, default=0
+        Print a line every this many trees; 0 prints nothing.
+
+    Attributes
+    ----------
+    n_outputs_ : int
+        Number of outputs.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if X had string column names.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean over the trees of each feature's part of the decrease of impurity, adding up to 1.
+    n_estimators_ : int
+        Trees that were grown.
+    oob_score_ : float
+        R2 of the out-of-bag predictions, or what the callable says; only with ``oob_score``.
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Mean prediction by the trees whose bags do not have the row; NaN if all have it. Only with ``oob_score``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from gpuboost import ExtraTreesRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = ExtraTreesRegressor(n_estimators=50, bootstrap=True, oob_score=True).fit(X, y)
+    >>> bool(model.oob_score_ > 0.3)
+    True
+    """
+
+    _splitter = "random"
+
+    def __init__(
+        self,
+        n_estimators: int = N_ESTIMATORS,
+        *,
+        criterion: str = "squared_error",
+        max_depth: int | None = DEFAULT.max_depth,
+        min_samples_split: int | float = DEFAULT.min_samples_split,
+        min_samples_leaf: int | float = DEFAULT.min_samples_leaf,
+        min_weight_fraction_leaf: float = DEFAULT.min_weight_fraction_leaf,
+        max_features: Any = 1.0,
+        max_leaf_nodes: int | None = DEFAULT.max_leaf_nodes,
+        min_impurity_decrease: float = DEFAULT.min_impurity_decrease,
+        bootstrap: bool = False,
+        max_samples: int | float | None = None,
+        oob_score: Any = False,
+        keep_targets: bool = False,
+        categorical_features: Any = None,
+        max_bins: int = DEFAULT.max_bins,
+        warm_start: bool = False,
+        device: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_estimators,
+            criterion=criterion,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features,
+            max_leaf_nodes=max_leaf_nodes,
+            min_impurity_decrease=min_impurity_decrease,
+            bootstrap=bootstrap,
+            max_samples=max_samples,
+            oob_score=oob_score,
+            keep_targets=keep_targets,
+            categorical_features=categorical_features,
+            max_bins=max_bins,
+            warm_start=warm_start,
+            device=device,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )

@@ -1,0 +1,518 @@
+"""Random forests and extremely randomised trees."""
+
+import dataclasses
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import config_context, ensemble
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine, make_classification
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, r2_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import gpuboost
+from gpuboost import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from gpuboost.cart import GrowingTree, TreeGrower, TreeParams, TreeTargets
+from gpuboost.coding import code_matrix
+from gpuboost.estimators.tree import TREES
+
+CLASSIFIERS = [RandomForestClassifier, ExtraTreesClassifier]
+REGRESSORS = [RandomForestRegressor, ExtraTreesRegressor]
+FORESTS = CLASSIFIERS + REGRESSORS
+
+
+def data_for(kind):
+    return load_wine(return_X_y=True) if kind in CLASSIFIERS else load_diabetes(return_X_y=True)
+
+
+def assert_same_trees(first, second):
+    """Every bit of every node."""
+    first, second = (model if isinstance(model, list) else model._forest.trees for model in (first, second))
+    assert len(first) == len(second)
+    for a, b in zip(first, second, strict=True):
+        for field in dataclasses.fields(a):
+            np.testing.assert_array_equal(getattr(a, field.name), getattr(b, field.name), err_msg=field.name)
+
+
+def values_by_tree(model, x):
+    """What each tree says, (n_trees, n_rows, n_channels)."""
+    return np.stack([tree.value[leaf] for tree, leaf in zip(model._forest.trees, model.apply(x).T, strict=True)])
+
+
+# --- scikit-learn's checks and tools
+
+# A row of weight 2 is drawn as often as any other and then counts twice; two equal rows are drawn independently of each other.
+# scikit-learn excuses its own random forests from this check. Without bags it holds, and is checked for extremely randomised trees.
+EXCUSED = {"check_sample_weight_equivalence_on_dense_data": "weights do not change which rows are drawn"}
+
+
+@parametrize_with_checks(
+    [kind(n_estimators=5) for kind in FORESTS],
+    expected_failed_checks=lambda model: EXCUSED if model.bootstrap else {},
+    xfail_strict=True,
+)
+def test_check_estimator(estimator, check):
+    check(estimator)
+
+
+def test_pipeline_grid_search_pickle_clone_and_routing():
+    x, y = load_breast_cancer(return_X_y=True)
+    pipeline = make_pipeline(StandardScaler(), RandomForestClassifier(n_estimators=10))
+    search = GridSearchCV(pipeline, {"randomforestclassifier__max_depth": [2, 4]}, cv=3).fit(x, y)
+    assert search.best_score_ > 0.9
+    for kind in FORESTS:
+        model = kind(n_estimators=5, random_state=3, max_bins=64)
+        assert clone(model).get_params() == model.get_params()
+        model.fit(*data_for(kind))
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(data_for(kind)[0]), model.predict(data_for(kind)[0]))
+    with config_context(enable_metadata_routing=True):
+        model = RandomForestClassifier(n_estimators=5).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        assert cross_validate(model, x, y, params={"sample_weight": np.arange(len(y)) + 1.0})["test_score"].min() > 0.85
+
+
+# --- the same forest, however it is grown
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_threads_make_no_difference(kind):
+    x, y = data_for(kind)
+    one, two, four = (kind(n_estimators=12, random_state=1, n_jobs=n).fit(x, y) for n in (1, 2, 4))
+    assert_same_trees(one, two)
+    assert_same_trees(one, four)
+    np.testing.assert_array_equal(one.predict(x), four.predict(x))
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_seeds(kind):
+    x, y = data_for(kind)
+    fit = lambda state: kind(n_estimators=3, random_state=state).fit(x, y)  # noqa: E731
+    assert_same_trees(fit(None), fit(0))
+    assert_same_trees(fit(np.random.RandomState(5)), fit(np.random.RandomState(5)))
+    trees = [fit(0)._forest.trees[0], fit(0)._forest.trees[1], fit(1)._forest.trees[0]]
+    assert len({tree.threshold.tobytes() for tree in trees}) == 3
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+@pytest.mark.parametrize("state", [0, np.random.RandomState(3)])
+def test_warm_start_gives_the_forest_of_one_fit(kind, state):
+    x, y = data_for(kind)
+    options = {"bootstrap": True, "oob_score": True, "random_state": state}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few trees: some rows are never out of bag
+        once = kind(n_estimators=15, **options | {"random_state": pickle.loads(pickle.dumps(state))}).fit(x, y)
+        grown = kind(n_estimators=4, warm_start=True, **options).fit(x, y).set_params(n_estimators=9).fit(x, y)
+        assert grown.n_estimators_ == 9
+        grown.set_params(n_estimators=15).fit(x, y)
+    assert_same_trees(once, grown)
+    assert once.oob_score_ == grown.oob_score_
+    np.testing.assert_array_equal(once.predict(x), grown.predict(x))
+
+
+def test_warm_start_needs_the_same_data_and_parameters():
+    x, y = load_wine(return_X_y=True)
+    model = RandomForestClassifier(n_estimators=3, warm_start=True, class_weight={0: 2}).fit(x, y)
+    with pytest.warns(UserWarning, match="n_estimators=3: all trees are fitted already"):
+        model.fit(x, y)
+    before = model._forest.trees
+    model.n_estimators = 5
+    changed = {
+        "max_depth": (3, "max_depth is not what they were fitted with: None, now 3"),
+        "random_state": (9, "random_state is not.*: 0, now 9"),
+        "bootstrap": (False, "bootstrap is not.*: True, now False"),
+        "max_samples": (0.5, "max_samples is not"),
+        "class_weight": ("balanced", "class_weight is not"),
+        "n_estimators": (2, "n_estimators must be at least 3 with warm_start=True.*got 2"),
+    }
+    for name, (value, message) in changed.items():
+        with pytest.raises(ValueError, match=message):
+            pickle.loads(pickle.dumps(model)).set_params(**{name: value}).fit(x, y)
+    for args, name in (((x * 2 + (x > 1), y), "X"), ((x[:, :4], y), "X"), ((x, y[::-1]), "y"), ((x, y, y + 1.0), "sample_weight")):
+        with pytest.raises(ValueError, match=f"{name} is not what they were fitted with; set warm_start=False"):
+            model.fit(*args)
+    assert model._forest.trees is before and model.n_features_in_ == 13
+    model.set_params(warm_start=False, max_depth=2).fit(x[:, :4], y)
+    assert model.n_estimators_ == 5 and model.n_features_in_ == 4
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_one_tree_on_all_rows_and_features_is_a_plain_tree(kind, backend):
+    x, y = data_for(kind)
+    model = kind(n_estimators=1, bootstrap=False, max_features=None, random_state=2).fit(x, y)
+    classes = kind in CLASSIFIERS
+    targets = TreeTargets.of_classes(y[:, None], [3]) if classes else TreeTargets.of_values(y[:, None])
+    splitter = "random" if kind in (ExtraTreesClassifier, ExtraTreesRegressor) else "hist"
+    coded = code_matrix(x, np.ones(len(x)), np.zeros(x.shape[1], np.uint8), 256, backend)
+    grower = TreeGrower(coded, targets, TreeParams("gini" if classes else "squared_error", splitter), backend)
+    assert_same_trees(model, [grower.grow(GrowingTree(np.ones(len(x)), backend.mix_key(2, TREES)))])
+    assert model.score(x, y) == 1.0
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_rows_without_weight_are_as_if_they_were_not_there(kind, rng):
+    x, y = data_for(kind)
+    weight = rng.integers(0, 3, len(y)).astype(float)
+    some = weight > 0
+    options = {"n_estimators": 6, "bootstrap": True, "max_bins": 16}
+    assert_same_trees(kind(**options).fit(x, y, weight), kind(**options).fit(x[some], y[some], weight[some]))
+
+
+# --- out of bag
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_bag_counts_are_the_rows_of_the_trees(kind):
+    x, y = data_for(kind)
+    model = kind(n_estimators=4, bootstrap=True, max_samples=0.7).fit(x, y)
+    for i, tree in enumerate(model._forest.trees):
+        counts = model._bag_counts(i)
+        assert counts.sum() == int(0.7 * len(y)) == tree.cover[0] and (counts > 0).sum() == tree.count[0]
+        np.testing.assert_array_equal(
+            np.bincount(model.apply(x)[counts > 0, i], minlength=len(tree.left))[tree.left < 0], tree.count[tree.left < 0]
+        )
+    with pytest.raises(ValueError, match="no tree 4: the forest has trees 0 to 3"):
+        model._bag_counts(4)
+    with pytest.raises(ValueError, match="fitted with bootstrap=False"):
+        kind(n_estimators=1, bootstrap=False).fit(x, y)._bag_counts(0)
+
+
+def brute_force_oob(model, x, hard=False):
+    said = values_by_tree(model, x)
+    if hard:
+        said = np.eye(said.shape[2])[said.argmax(axis=2)]
+    outside = np.stack([model._bag_counts(i) == 0 for i in range(model.n_estimators_)])
+    with np.errstate(invalid="ignore"):
+        return (said * outside[:, :, None]).sum(axis=0) / outside.sum(axis=0)[:, None]
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+@pytest.mark.parametrize("voting", ["soft", "hard"])
+def test_out_of_bag_classes(kind, voting):
+    x, y = load_wine(return_X_y=True)
+    names = np.array(["red", "rose", "white"])[y]
+    model = kind(n_estimators=30, bootstrap=True, oob_score=True, voting=voting, max_depth=2).fit(x, names)
+    expected = brute_force_oob(model, x, voting == "hard")
+    np.testing.assert_allclose(model.oob_decision_function_, expected)
+    assert model.oob_score_ == accuracy_score(names, model.classes_[expected.argmax(axis=1)])
+    loss = clone(model).set_params(oob_score=lambda a, b: np.mean(a != b)).fit(x, names)
+    assert loss.oob_score_ == pytest.approx(1 - model.oob_score_)
+    assert not hasattr(model.set_params(oob_score=False).fit(x, names), "oob_score_") and not hasattr(model, "oob_decision_function_")
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_out_of_bag_values(kind):
+    x, y = load_diabetes(return_X_y=True)
+    model = kind(n_estimators=30, bootstrap=True, oob_score=True).fit(x, y)
+    expected = brute_force_oob(model, x)[:, 0]
+    np.testing.assert_allclose(model.oob_prediction_, expected)
+    assert model.oob_score_ == pytest.approx(r2_score(y, expected))
+    absolute = clone(model).set_params(oob_score=mean_absolute_error).fit(x, y)
+    assert absolute.oob_score_ == pytest.approx(mean_absolute_error(y, expected))
+
+
+def test_rows_in_all_bags_have_no_estimate():
+    x, y = load_diabetes(return_X_y=True)
+    with pytest.warns(UserWarning, match="of 442 training rows are in the bags of all 3 trees.*raise n_estimators or lower max_samples"):
+        model = RandomForestRegressor(n_estimators=3, oob_score=True).fit(x, y)
+    never = np.all([model._bag_counts(i) > 0 for i in range(3)], axis=0)
+    np.testing.assert_array_equal(np.isnan(model.oob_prediction_), never)
+    assert model.oob_score_ == pytest.approx(r2_score(y[~never], model.oob_prediction_[~never]))
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer, load_digits, load_diabetes])
+def test_out_of_bag_error_is_the_held_out_error(load):
+    x, y = load(return_X_y=True)
+    x, held_x, y, held_y = train_test_split(x, y, test_size=0.2, random_state=0)
+    model = (RandomForestRegressor if load is load_diabetes else RandomForestClassifier)(n_estimators=100, oob_score=True).fit(x, y)
+    if load is load_diabetes:
+        own, held = (model.oob_prediction_ - y) ** 2, (model.predict(held_x) - held_y) ** 2
+    else:
+        own, held = model.oob_decision_function_.argmax(axis=1) != y, model.predict(held_x) != held_y
+    assert abs(own.mean() - held.mean()) < 2 * held.std() / np.sqrt(len(held))
+
+
+# --- predictions
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_soft_and_hard_voting(kind):
+    x, y = load_wine(return_X_y=True)
+    soft = kind(n_estimators=8, max_depth=2).fit(x, y)
+    said = values_by_tree(soft, x)
+    np.testing.assert_allclose(soft.predict_proba(x), said.mean(axis=0))
+    np.testing.assert_array_equal(soft.predict(x), said.mean(axis=0).argmax(axis=1))
+    np.testing.assert_allclose(np.exp(soft.predict_log_proba(x)), soft.predict_proba(x))
+    hard = kind(n_estimators=8, max_depth=2, voting="hard").fit(x, y)
+    votes = np.stack([(said.argmax(axis=2) == c).mean(axis=0) for c in range(3)], axis=1)
+    np.testing.assert_array_equal(hard.predict_proba(x), votes)
+    np.testing.assert_array_equal(hard.predict(x), votes.argmax(axis=1))
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_paths_lead_to_the_leaves(kind):
+    x, y = data_for(kind)
+    model = kind(n_estimators=3, max_depth=4).fit(x, y)
+    path, begin = model.decision_path(x[:20])
+    assert path.shape == (20, begin[-1]) and len(begin) == 4
+    for i, tree in enumerate(model._forest.trees):
+        own = path[:, begin[i] : begin[i + 1]].toarray().astype(bool)
+        assert own[:, 0].all() and own[np.arange(20), model.apply(x[:20])[:, i]].all()
+        np.testing.assert_array_equal(own.sum(axis=1), tree.depth[model.apply(x[:20])[:, i]] + 1)
+        for child in (tree.left, tree.right):
+            inner = np.flatnonzero(tree.left >= 0)
+            assert (own[:, child[inner]] <= own[:, inner]).all()
+
+
+def test_importances_are_the_mean_over_trees():
+    x, y = load_wine(return_X_y=True)
+    model = RandomForestClassifier(n_estimators=10).fit(x, y)
+    parts = []
+    for tree in model._forest.trees:
+        total = np.zeros(13)
+        for node in np.flatnonzero(tree.left >= 0):
+            for child, sign in ((node, 1), (tree.left[node], -1), (tree.right[node], -1)):
+                total[tree.feature[node]] += sign * tree.cover[child] * tree.impurity[child]
+        parts.append(total / total.sum())
+    np.testing.assert_allclose(model.feature_importances_, np.mean(parts, axis=0))
+    np.testing.assert_array_equal(RandomForestRegressor(n_estimators=2).fit(x, np.ones(len(x))).feature_importances_, np.zeros(13))
+
+
+@pytest.mark.parametrize("load", [load_digits, load_breast_cancer, load_diabetes])
+@pytest.mark.parametrize("name", ["RandomForest", "ExtraTrees"])
+def test_as_good_as_scikit_learn(load, name):
+    """The same number of trees and the same parameters: scores of five folds differ by no more than their noise."""
+    x, y = load(return_X_y=True)
+    kind = f"{name}{'Regressor' if load is load_diabetes else 'Classifier'}"
+    own = cross_val_score(getattr(gpuboost, kind)(n_estimators=50), x, y)
+    peer = cross_val_score(getattr(ensemble, kind)(n_estimators=50, random_state=0, n_jobs=2), x, y)
+    assert own.mean() > peer.mean() - 2 * np.std(own - peer) / np.sqrt(5) - 0.005
+
+
+# --- quantiles
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+@pytest.mark.parametrize("bootstrap", [True, False])
+def test_quantiles_are_those_of_the_weights_of_shared_leaves(kind, bootstrap, rng):
+    x, y = load_diabetes(return_X_y=True)
+    x, y, new = x[:300], np.round(y[:300], -1), x[300:340]  # rounded: some targets are equal
+    weight = rng.integers(0, 3, 300).astype(float)
+    model = kind(n_estimators=10, bootstrap=bootstrap, min_samples_leaf=5, keep_targets=True).fit(x, y, weight)
+    wanted = np.array([0.0, 0.05, 0.25, 0.5, 0.9, 1.0])
+    own, leaves = model.apply(x), model.apply(new)
+    expected = np.empty((len(new), len(wanted)))
+    for r in range(len(new)):
+        share = np.zeros(300)
+        for t in range(10):
+            there = weight * (own[:, t] == leaves[r, t]) * (model._bag_counts(t) if bootstrap else 1)
+            share += there / there.sum() / 10
+        order = np.argsort(y, kind="stable")
+        order = order[share[order] > 0]
+        reached = np.cumsum(share[order])[None, :] >= wanted[:, None] - 1e-12
+        expected[r] = y[order][reached.argmax(axis=1)]
+    np.testing.assert_array_equal(model.predict_quantiles(new, wanted), expected)
+    np.testing.assert_array_equal(model.predict_quantiles(new, 0.5), expected[:, 3])
+    np.testing.assert_array_equal(model.set_params(n_jobs=2).predict_quantiles(new, wanted), expected)
+
+
+def test_quantiles_cover_what_they_say(rng):
+    x = rng.random((3000, 2))
+    y = x[:, 0] + (0.5 + x[:, 0]) * rng.normal(size=3000)
+    model = RandomForestRegressor(n_estimators=30, min_samples_leaf=20, keep_targets=True).fit(x[:2000], y[:2000])
+    low, high = model.predict_quantiles(x[2000:], [0.1, 0.9]).T
+    assert abs(((low <= y[2000:]) & (y[2000:] <= high)).mean() - 0.8) < 4 * np.sqrt(0.8 * 0.2 / 1000)
+    wide = x[2000:, 0] > 0.5
+    assert (high - low)[wide].mean() > 1.3 * (high - low)[~wide].mean()
+
+
+def test_quantiles_of_several_outputs():
+    x, y = load_diabetes(return_X_y=True)
+    both = RandomForestRegressor(n_estimators=5, keep_targets=True).fit(x, np.stack([y, -y], axis=1))
+    out = both.predict_quantiles(x[:30], [0.2, 0.5, 1.0])
+    assert out.shape == (30, 2, 3) and both.predict_quantiles(x[:30], 0.2).shape == (30, 2)
+    np.testing.assert_array_equal(out[:, 0, 2], -both.predict_quantiles(x[:30], 0.0)[:, 1])
+
+
+# --- targets, weights and features of all kinds
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_several_outputs_have_scikit_learns_shapes(kind, rng):
+    x = rng.random((200, 5))
+    classes = kind in CLASSIFIERS
+    y = np.stack([x[:, 0] > 0.5, x[:, 1] > 0.3, x[:, 2] > 0.6], axis=1).astype(int) if classes else x[:, :3] ** 2
+    theirs = getattr(ensemble, kind.__name__)
+    ours, peer = (k(n_estimators=40, bootstrap=True, oob_score=True, random_state=0).fit(x, y) for k in (kind, theirs))
+    for name in ("n_outputs_", "n_classes_") if classes else ("n_outputs_",):
+        assert getattr(ours, name) == getattr(peer, name)
+    assert ours.predict(x).shape == peer.predict(x).shape == (200, 3)
+    name = "oob_decision_function_" if classes else "oob_prediction_"
+    assert getattr(ours, name).shape == getattr(peer, name).shape
+    assert abs(ours.oob_score_ - peer.oob_score_) < 0.1
+    if classes:
+        assert [p.shape for p in ours.predict_proba(x)] == [p.shape for p in peer.predict_proba(x)]
+        np.testing.assert_array_equal(ours.predict(x)[:, 1], ours.classes_[1][ours.predict_proba(x)[1].argmax(axis=1)])
+
+
+def test_outputs_with_different_classes():
+    x, y = load_wine(return_X_y=True)
+    both = np.stack([np.array(["a", "b", "c"])[y], np.where(y > 0, "later", "first")], axis=1)
+    model = RandomForestClassifier(n_estimators=30, oob_score=True, class_weight=[{"a": 2}, "balanced"]).fit(x, both)
+    assert [list(own) for own in model.classes_] == [["a", "b", "c"], ["first", "later"]] and model.n_classes_ == [3, 2]
+    assert model.oob_decision_function_.shape == (len(x), 3, 2) and not model.oob_decision_function_[:, 2, 1].any()
+    assert model.oob_score_ > 0.9 and (model.predict(x) == both).mean() > 0.99
+
+
+def messy(rng, n=400):
+    """Three classes that follow from a number, a category and whether a value is missing."""
+    size, gap = rng.normal(size=n), rng.random(n) < 0.3
+    town = rng.choice(["rome", "oslo", "lima", "cairo"], n)
+    y = np.where(gap, "gap", np.where((size > 0) ^ np.isin(town, ["rome", "lima"]), "up", "down"))
+    frame = pd.DataFrame({"size": size, "town": town, "other": np.where(gap, np.nan, rng.normal(size=n)), "noise": rng.normal(size=n)})
+    frame.loc[rng.random(n) < 0.1, "town"] = None
+    return frame, y, rng.integers(1, 4, n).astype(float)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_missing_values_categories_weights_and_classes_together(kind, rng):
+    frame, y, weight = messy(rng)
+    model = kind(n_estimators=60, max_features=None, categorical_features=["town"], random_state=0).fit(frame[:300], y[:300], weight[:300])
+    assert model.score(frame[300:], y[300:]) > 0.85 and list(model.feature_names_in_) == list(frame.columns)
+    unknown, missing = frame[300:].assign(town="nowhere"), frame[300:].assign(town=None)
+    np.testing.assert_array_equal(model.predict_proba(unknown), model.predict_proba(missing))
+    plain = frame.assign(town=frame["town"].astype("category"))
+    again = clone(model).set_params(categorical_features="from_dtype").fit(plain[:300], y[:300], weight[:300])
+    assert_same_trees(model, again)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_leaves_say_what_their_rows_say(seed):
+    """Whatever the data: rows find the leaves that they were grown into, whose values are means over exactly these rows."""
+    rng = np.random.default_rng(seed)
+    n, kind = int(rng.integers(2, 600)), FORESTS[seed % 4]
+    x = rng.normal(size=(n, 4)).astype(rng.choice(["f4", "f8"])) * 10.0 ** rng.integers(-3, 4)
+    x[:, 0] = rng.integers(0, 20, n)
+    x[rng.random(x.shape) < 0.15] = np.nan
+    y, weight = rng.integers(0, 3, n), rng.integers(0, 3, n) + (np.arange(n) == 0)
+    options = {
+        "max_bins": int(rng.choice([2, 8, 256])),
+        "min_samples_leaf": int(rng.choice([1, 4])),
+        "max_leaf_nodes": [None, 9][seed // 8],
+    }
+    model = kind(n_estimators=3, bootstrap=bool(seed // 4 % 2), categorical_features=[0], random_state=seed, **options).fit(x, y, weight)
+    said = np.eye(3)[y][:, np.unique(y)] if kind in CLASSIFIERS else y[:, None]
+    for i, (tree, leaf) in enumerate(zip(model._forest.trees, model.apply(x).T, strict=True)):
+        own = weight * (model._bag_counts(i) if model.bootstrap else 1)
+        for node in np.flatnonzero(tree.left < 0):
+            inside = own * (leaf == node)
+            assert (inside > 0).sum() == tree.count[node] >= min(options["min_samples_leaf"], tree.count[0])
+            np.testing.assert_allclose(tree.value[node], inside @ said / inside.sum(), atol=1e-12)
+        assert options["max_leaf_nodes"] is None or tree.n_leaves <= 9
+
+
+def test_balanced_subsample_weighs_the_classes_of_each_bag():
+    x, y = make_classification(300, 6, weights=[0.9], random_state=0)
+    model = RandomForestClassifier(n_estimators=3, class_weight="balanced_subsample", max_depth=3).fit(x, y)
+    for i, tree in enumerate(model._forest.trees):
+        counts = model._bag_counts(i)
+        weight = counts * compute_sample_weight("balanced", y, indices=np.repeat(np.arange(300), counts))
+        leaf = model.apply(x)[:, i]
+        for node in np.unique(leaf[counts > 0]):
+            own = np.bincount(y, weight * (leaf == node), minlength=2)
+            np.testing.assert_allclose(tree.value[node], own / own.sum())
+            np.testing.assert_allclose(tree.cover[node], own.sum())
+    all_rows, x, y = {"n_estimators": 2, "bootstrap": False}, x[:250], y[:250]  # so few rows that bins do not depend on weights
+    assert_same_trees(
+        RandomForestClassifier(class_weight="balanced_subsample", **all_rows).fit(x, y),
+        RandomForestClassifier(class_weight="balanced", **all_rows).fit(x, y),
+    )
+
+
+@pytest.mark.parametrize("criterion", ["entropy", "log_loss", "misclassification", "absolute_error", "poisson"])
+def test_criteria(criterion):
+    kinds = REGRESSORS if criterion in ("absolute_error", "poisson") else CLASSIFIERS
+    for kind in kinds:
+        x, y = data_for(kind)
+        assert kind(n_estimators=20, criterion=criterion, max_depth=6).fit(x[::2], y[::2]).score(x[1::2], y[1::2]) > 0.25
+
+
+def test_probabilities_are_better_than_those_of_one_tree():
+    x, y = load_iris(return_X_y=True)
+    few, many = (RandomForestClassifier(n_estimators=n).fit(x[::2], y[::2]).predict_proba(x[1::2]) for n in (1, 100))
+    assert log_loss(y[1::2], many) < log_loss(y[1::2], few)
+
+
+def test_progress_lines(capsys):
+    x, y = load_iris(return_X_y=True)
+    RandomForestClassifier(n_estimators=10, verbose=4, n_jobs=1).fit(x, y)
+    assert capsys.readouterr().out == "tree 4 of 10\ntree 8 of 10\n"
+    RandomForestClassifier(n_estimators=10).fit(x, y)
+    assert capsys.readouterr().out == ""
+
+
+# --- errors
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        (RandomForestClassifier, {"n_estimators": 0}, "n_estimators must be an integer at least 1; got 0"),
+        (RandomForestClassifier, {"criterion": "squared_error"}, "criterion must be one of 'gini'.*got 'squared_error'"),
+        (RandomForestRegressor, {"criterion": "gini"}, "criterion must be one of 'squared_error'.*got 'gini'"),
+        (RandomForestClassifier, {"max_depth": 0}, "max_depth must be"),
+        (RandomForestClassifier, {"max_features": 0}, "max_features must be"),
+        (RandomForestClassifier, {"max_bins": 257}, "max_bins must be.*got 257"),
+        (RandomForestClassifier, {"bootstrap": "yes"}, "bootstrap must be True or False; got 'yes'"),
+        (RandomForestClassifier, {"warm_start": 1}, "warm_start must be True or False; got 1"),
+        (RandomForestClassifier, {"max_samples": 0.5, "bootstrap": False}, "max_samples must be None with bootstrap=False.*got 0.5"),
+        (RandomForestClassifier, {"max_samples": -1}, "max_samples must be .*got -1"),
+        (RandomForestClassifier, {"oob_score": "r2"}, "oob_score must be True, False or a function.*got 'r2'"),
+        (ExtraTreesClassifier, {"oob_score": True}, "oob_score=True needs bootstrap=True"),
+        (RandomForestClassifier, {"voting": "loud"}, "voting must be one of 'soft', 'hard'; got 'loud'"),
+        (RandomForestClassifier, {"class_weight": "even"}, "class_weight must be one of 'balanced', 'balanced_subsample'; got 'even'"),
+        (RandomForestRegressor, {"keep_targets": None}, "keep_targets must be True or False; got None"),
+        (RandomForestClassifier, {"categorical_features": ["town"]}, "categorical_features names a column.*'town'"),
+        (RandomForestClassifier, {"categorical_split": "best"}, "categorical_split must be one of"),
+        (RandomForestClassifier, {"device": "cuda"}, "device must be 'auto' or 'cpu'.*RandomForestClassifier.*'cuda'"),
+        (RandomForestClassifier, {"n_jobs": 0}, "n_jobs must be"),
+        (RandomForestClassifier, {"verbose": -1}, "verbose must be"),
+    ],
+)
+def test_bad_parameters_are_named_and_change_nothing(kind, options, message):
+    x, y = load_iris(return_X_y=True)
+    model = kind(n_estimators=2).fit(x, y)
+    before = dict(model.__dict__)
+    with pytest.raises(ValueError, match=message):
+        model.set_params(**options).fit(x[:, :3], y)
+    assert {**before, **options} == model.__dict__
+
+
+def test_bad_targets_and_quantiles():
+    x, y = load_diabetes(return_X_y=True)
+    with pytest.raises(ValueError, match="criterion='poisson' needs targets of at least 0.*-1"):
+        RandomForestRegressor(criterion="poisson").fit(x, np.where(np.arange(len(y)) == 5, -1, y))
+    with pytest.raises(ValueError, match="predict_quantiles needs.*keep_targets=True"):
+        RandomForestRegressor(n_estimators=1).fit(x, y).predict_quantiles(x, 0.5)
+    model = RandomForestRegressor(n_estimators=1, keep_targets=True).fit(x, y)
+    for bad in (1.5, [-0.1], [], [[0.5]], [np.nan]):
+        with pytest.raises(ValueError, match="quantiles must be a number, or a list of numbers, between 0 and 1; got"):
+            model.predict_quantiles(x, bad)
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_unfitted(kind):
+    x = np.ones((3, 2))
+    for call in ("predict", "apply", "decision_path"):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            getattr(kind(), call)(x)
+    with pytest.raises(NotFittedError):
+        _ = kind().feature_importances_
+    with pytest.raises(NotFittedError):
+        kind()._bag_counts(0)
