@@ -483,6 +483,9 @@ def try_order(coded, targets, growth, work, f, begin, end, weight, m, has_missin
     if has_missing and n_cuts > 0:
         add_missing(work, n_cuts, missing_weight, np.int64(work.counts[0]))
         consider(coded, targets, growth, work, f, begin, end, weight, m, n_cuts, only, sets, one_vs_rest, True, True, nominal, best)
+    if has_missing and sets and not one_vs_rest:  # no set above holds all categories: all of them left, missing right
+        sides_in_order(targets, growth, work, m)
+        consider(coded, targets, growth, work, f, begin, end, weight, m, m, m - 1, False, False, True, False, nominal, best)
 
 
 @helper
