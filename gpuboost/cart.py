@@ -130,6 +130,11 @@ class TreeTargets:
         """From numbers (n_rows, n_outputs)."""
         return cls(np.empty((0, y.shape[1]), np.int32), np.ascontiguousarray(y, np.float64), np.arange(y.shape[1] + 1, dtype=np.int32))
 
+    def of_rows(self, rows: np.ndarray) -> TreeTargets:
+        """Those of some rows, given by numbers or by a mask."""
+        classes, y = (a[rows] if len(a) else a for a in (self.classes, self.y))
+        return TreeTargets(classes, y, self.first_channel)
+
     @property
     def n_outputs(self) -> int:
         """Number of outputs."""

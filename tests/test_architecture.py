@@ -16,7 +16,7 @@ LINES = [
     ["binning"],
     ["coding", "tree"],
     ["cart"],
-    ["ensemble"],
+    ["ensemble", "pruning", "export"],
     ["boosting"],
     ["estimators"],
     ["doctor"],
