@@ -49,9 +49,9 @@ def export_text(model: Any, feature_names: Any = None, decimals: int = 2, max_de
     >>> model = gb.DecisionTreeClassifier(max_depth=1).fit(data.data, data.target_names[data.target])
     >>> print(gb.export_text(model), end="")
     petal length (cm) <= 2.45
-    |   setosa (shares 1.00, 0.00, 0.00; weight 50)
+    |   class setosa (shares 1.00, 0.00, 0.00; weight 50)
     petal length (cm) > 2.45 or missing
-    |   versicolor (shares 0.00, 0.50, 0.50; weight 100)
+    |   class versicolor (shares 0.00, 0.50, 0.50; weight 100)
     """
     view = _view(model, tree, feature_names, decimals)
     Number(0, integer=True, none=True).check("max_depth", max_depth)
@@ -139,8 +139,8 @@ class _View:
     decimals: int
 
     def number(self, value: float) -> str:
-        """A number, without decimals if it is whole."""
-        return f"{value:.0f}" if value == round(value) and abs(value) < 1e15 else f"{value:.{self.decimals}f}"
+        """A number, never "-0.00"."""
+        return f"{round(float(value), self.decimals) + 0.0:.{self.decimals}f}"
 
     def sides(self, node: int) -> tuple[str, str]:
         """The conditions for the left and for the right child."""
@@ -151,7 +151,7 @@ class _View:
         if chosen is None and np.isinf(threshold):
             return f"{name} is not missing", f"{name} is missing"
         if chosen is None:
-            left, right = f"{name} <= {threshold:.{self.decimals}f}", f"{name} > {threshold:.{self.decimals}f}"
+            left, right = f"{name} <= {self.number(threshold)}", f"{name} > {self.number(threshold)}"
         else:
             all_of_them = "{" + ", ".join(map(str, chosen)) + "}"
             left, right = f"{name} in {all_of_them}", f"{name} not in {all_of_them}"
@@ -171,8 +171,8 @@ class _View:
     def says(self, node: int) -> str:
         """The class or value of a node."""
         if self.classes is None:
-            return "value " + ", ".join(f"{v:.{self.decimals}f}" for v in self.value[node])
-        return ", ".join(str(own[shares.argmax()]) for own, shares in zip(self.classes, self.shares(node), strict=True))
+            return "value " + ", ".join(map(self.number, self.value[node]))
+        return "class " + ", ".join(str(own[shares.argmax()]) for own, shares in zip(self.classes, self.shares(node), strict=True))
 
     def shares(self, node: int) -> list[np.ndarray]:
         """Shares of the classes of each output."""
@@ -180,13 +180,14 @@ class _View:
 
     def weight(self, node: int) -> str:
         """The weight of a node's training rows."""
-        return f"weight {self.number(float(self.tree.cover[node]))}"
+        weight = float(self.tree.cover[node])
+        return f"weight {weight:.0f}" if weight == round(weight) else f"weight {self.number(weight)}"
 
     def details(self, node: int) -> str:
         """Class shares and weight."""
         if self.classes is None:
             return self.weight(node)
-        parts = [", ".join(f"{share:.{self.decimals}f}" for share in own) for own in self.shares(node)]
+        parts = [", ".join(map(self.number, own)) for own in self.shares(node)]
         return f"shares {' | '.join(parts)}; {self.weight(node)}"
 
     def n_leaves_below(self, node: int) -> int:
@@ -241,7 +242,6 @@ def _places(tree: Tree, max_depth: int | None) -> dict[int, tuple[float, int]]:
         return slot
 
     place(0, 0)
-    # the lowest nodes take the first slots, so the widest place is the last slot
     return places
 
 
@@ -316,7 +316,7 @@ def _box_lines(view: _View, node: int, is_split: bool, room: float, font: float)
         lines.append(_shortened(name, room - _width(shortest, font), font) + shortest)
     elif view.tree.left[node] >= 0:
         lines.append(f"... {view.n_leaves_below(node)} leaves")
-    return [_shortened(line, room, font) for line in (*lines, view.says(node), view.weight(node))]
+    return [*lines, *(_shortened(line, room, font) for line in (view.says(node), view.weight(node)))]
 
 
 def _width(text: str, font: float) -> float:
