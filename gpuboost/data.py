@@ -53,5 +53,5 @@ def class_codes(name: str, y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     codes = np.searchsorted(classes, y).clip(max=len(classes) - 1)
     unknown = classes[codes] != y
     if np.any(unknown):
-        raise ValueError(f"{name} has a class that the training data does not have: {y[unknown][0]!r}")
+        raise ValueError(f"{name} has a class that the training data does not have: {y[unknown].tolist()[0]!r}")
     return codes

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -319,6 +321,7 @@ def _box_lines(view: _View, node: int, is_split: bool, room: float, font: float)
     return [*lines, *(_shortened(line, room, font) for line in (view.says(node), view.weight(node)))]
 
 
+@lru_cache(maxsize=4096)
 def _width(text: str, font: float) -> float:
     """Points that a text takes."""
     from matplotlib.font_manager import FontProperties
@@ -331,6 +334,5 @@ def _shortened(text: str, room: float, font: float) -> str:
     """A text cut to a number of points, with dots at its end if it had to be."""
     if _width(text, font) <= room:
         return text
-    while len(text) > 1 and _width(text + "...", font) > room:
-        text = text[:-1]
-    return text + "..."
+    n_kept = bisect_right(range(len(text)), room, key=lambda n: _width(text[:n] + "...", font)) - 1
+    return text[: max(n_kept, 1)] + "..."
