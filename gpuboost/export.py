@@ -13,7 +13,7 @@ from gpuboost.config import Number
 from gpuboost.tree import ClassicalTree, Tree
 
 #: Colours that people with any kind of colour vision can tell apart (Okabe and Ito 2008); hatches tell further classes apart.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#F0E442", "#D55E00", "#CC79A7", "#000000")
 HATCHES = ("", "///", "...", "xxx")
 
 #: Inches of a box with the space around it, and points of the text: a box holds about 20 characters.
@@ -273,7 +273,7 @@ def _draw(view: _View, places: dict[int, tuple[float, int]], ax: Any) -> None:
         lines = _box_lines(view, node, is_split, room, font)
         for k, line in enumerate(lines):
             y = -depth + BOX_HEIGHT / 2 - BOX_HEIGHT * (k + 0.75) / (len(lines) + (1.25 if bars else 0.5))
-            ax.text(x, y, line, ha="center", va="center", fontsize=font, zorder=3)
+            ax.text(x, y, line, ha="center", va="center", fontsize=font, zorder=3, parse_math=False)
         if bars:
             _draw_bar(view, node, corner[0] + 0.03, corner[1] + 0.03, ax)
     handles: list[Any] = [Line2D([], [], color="0.35", linewidth=2.2 * scale, label="way of missing values")] if len(places) > 1 else []
@@ -282,7 +282,9 @@ def _draw(view: _View, places: dict[int, tuple[float, int]], ax: Any) -> None:
         handles = [Patch(**_look(c), label=label) for c, label in enumerate(labels)] + handles
     if handles:
         columns = max(1, min(len(handles), int(n_slots)))
-        ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncol=columns, frameon=False, fontsize=font)
+        legend = ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncol=columns, frameon=False, fontsize=font)
+        for text in legend.get_texts():
+            text.set_parse_math(False)
 
 
 def _look(c: int) -> dict[str, Any]:
@@ -314,7 +316,7 @@ def _box_lines(view: _View, node: int, is_split: bool, room: float, font: float)
         question = view.sides(node)[0].removesuffix(" or missing")
         name = view.names[int(view.tree.feature[node])]
         rest = question[len(name) :]
-        shortest = _shortened(rest, room * 0.8, font)  # the name gives way before the threshold does
+        shortest = _shortened(rest, room - min(_width(name, font), 0.35 * room), font)  # a threshold fits, a long set gives way
         lines.append(_shortened(name, room - _width(shortest, font), font) + shortest)
     elif view.tree.left[node] >= 0:
         lines.append(f"... {view.n_leaves_below(node)} leaves")

@@ -436,3 +436,25 @@ def test_laws(criterion, splitter):
 def test_threads_change_nothing():
     x, y = load_digits(return_X_y=True)
     assert len({DecisionTreeClassifier(n_jobs=n, max_features="sqrt").fit(x, y).fingerprint() for n in (1, 2)}) == 1
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
+@pytest.mark.parametrize("exponent", [-300, -100, -20, 20, 60, 200])
+def test_units_of_weights_and_targets_do_not_matter(criterion, exponent):
+    x, y = load_diabetes(return_X_y=True)
+    model, unit = DecisionTreeRegressor(criterion=criterion, max_depth=4), 2.0**exponent
+    wanted, predicted = model.fit(x, y).fingerprint(), model.predict(x)
+    assert model.fit(x, y, np.full(len(y), unit)).fingerprint() == wanted
+    np.testing.assert_allclose(model.fit(x, y * unit).predict(x) / unit, predicted, rtol=1e-12)
+
+
+def test_heavy_rows_keep_the_precision_of_their_targets():
+    """Weights like amounts of money."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2000, 3)).astype(np.float32)
+    y, weight = 1000 + 1e-3 * x[:, 0] + 1e-5 * rng.normal(size=2000), 1e7 * rng.random(2000)
+    model = DecisionTreeRegressor(max_depth=3).fit(x, y, weight)
+    assert model.score(x, y) > 0.9
+    np.testing.assert_allclose(tree_of(model).impurity[0], impurity("squared_error", y, weight), rtol=1e-9)
+    best, _ = fast_best("squared_error", x.astype(float), y - 1000, weight)
+    np.testing.assert_allclose(tree_of(model).gain[0], best, rtol=1e-6)

@@ -115,8 +115,8 @@ def digits():
 
 def colours():
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"colour": rng.choice(["dark olive green", "light sea green", "navajo white", "$ & %"], 300)})
-    y = np.array(["a class with quite a long name", "b"])[rng.integers(0, 2, 300)]
+    frame = pd.DataFrame({"colour": rng.choice(["dark olive green", "light sea green", "navajo white", "$_^$"], 300)})
+    y = np.array(["a class with quite a long name", "$_^$"])[rng.integers(0, 2, 300)]
     return gb.DecisionTreeClassifier(categorical_features=["colour"]).fit(frame, y), {}
 
 
