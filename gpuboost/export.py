@@ -58,19 +58,17 @@ def export_text(model: Any, feature_names: Any = None, decimals: int = 2, max_de
     view = _view(model, tree, feature_names, decimals)
     Number(0, integer=True, none=True).check("max_depth", max_depth)
     lines: list[str] = []
-
-    def write(node: int, depth: int) -> None:
-        margin = "|   " * depth
-        if view.tree.left[node] < 0:
-            lines.append(f"{margin}{view.says(node)} ({view.details(node)})")
-        elif depth == max_depth:
-            lines.append(f"{margin}... {view.n_leaves_below(node)} leaves: {view.says(node)} ({view.details(node)})")
+    todo = [(0, 0, "")]  # a stack: trees may be deeper than calls can be
+    while todo:
+        node, depth, condition = todo.pop()
+        if condition:
+            lines.append("|   " * (depth - 1) + condition)
+        children = view.tree.left[node], view.tree.right[node]
+        if children[0] < 0 or depth == max_depth:
+            cut = f"... {view.n_leaves_below(node)} leaves: " if children[0] >= 0 else ""
+            lines.append(f"{'|   ' * depth}{cut}{view.says(node)} ({view.details(node)})")
         else:
-            for side, child in zip(view.sides(node), (view.tree.left[node], view.tree.right[node]), strict=True):
-                lines.append(margin + side)
-                write(int(child), depth + 1)
-
-    write(0, 0)
+            todo += [(int(child), depth + 1, side) for side, child in zip(view.sides(node), children, strict=True)][::-1]
     return "\n".join(lines) + "\n"
 
 
@@ -194,8 +192,11 @@ class _View:
 
     def n_leaves_below(self, node: int) -> int:
         """Leaves of a subtree."""
-        left = self.tree.left[node]
-        return 1 if left < 0 else self.n_leaves_below(left) + self.n_leaves_below(self.tree.right[node])
+        below = [node]
+        for i in below:  # grows while it is read
+            if self.tree.left[i] >= 0:
+                below += [self.tree.left[i], self.tree.right[i]]
+        return (len(below) + 1) // 2
 
 
 def _view(model: Any, number: int, feature_names: Any, decimals: int) -> _View:

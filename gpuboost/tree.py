@@ -119,10 +119,11 @@ class ClassicalForest:
     trees: list[ClassicalTree]
 
     def fingerprint(self, *more: np.ndarray) -> str:
-        """SHA-256 of the trees, and of further arrays of numbers that predictions depend on."""
-        digest = hashlib.sha256(np.array([len(self.trees)], "<i8").tobytes())
-        for numbers in more:
-            digest.update(np.asarray(numbers).astype("<f8").tobytes())
+        """SHA-256 of the trees, and of further arrays (numbers or text) that predictions depend on."""
+        digest = hashlib.sha256(np.array([len(self.trees), *map(len, more)], "<i8").tobytes())
+        for values in more:
+            is_text = values.dtype.kind in "OUS"
+            digest.update("\0".join(map(str, values)).encode() if is_text else values.astype("<f8").tobytes())
         for tree in self.trees:
             tree.add_to_digest(digest)
         return digest.hexdigest()

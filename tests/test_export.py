@@ -74,6 +74,12 @@ def test_every_leaf_has_a_line():
     assert gb.export_text(model).count("class ") == model.get_n_leaves()
 
 
+def test_a_very_deep_tree():
+    x = np.arange(3000.0)[:, None]
+    model = gb.DecisionTreeRegressor().fit(x, 1.5 ** (x[:, 0] / 5))
+    assert model.get_depth() > 1000 and gb.export_text(model, max_depth=None).count("value") == model.get_n_leaves()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

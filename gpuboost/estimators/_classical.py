@@ -121,7 +121,8 @@ class BaseClassical(BaseTrees):
         str
             64 hexadecimal digits.
         """
-        return self._check_fitted().fingerprint(self._first_channel)
+        forest, values = self._check_fitted(), self._categories.values
+        return forest.fingerprint(self._first_channel, np.array(list(values), np.int64), *values.values())
 
     # --- predictions
 

@@ -69,6 +69,8 @@ def test_fingerprint():
     labels = np.array([0, 1, 1, 0, 1, 0, 0, 1, 1, 1])
     sets = [DecisionTreeClassifier(categorical_features=["colour"], max_depth=1).fit(frame, own) for own in (labels, np.roll(labels, 1))]
     assert sets[0].fingerprint() != sets[1].fingerprint()
+    renamed = frame.replace({"a": "d", "b": "e", "c": "f"})  # the same tree, but it knows other colours
+    assert sets[0].fingerprint() != clone(sets[0]).fit(renamed, labels).fingerprint()
 
 
 def test_pickle_and_clone():
