@@ -114,6 +114,18 @@ def test_absolute_error(weighted):
     np.testing.assert_allclose(model.predict(x), their.predict(x))
 
 
+def test_absolute_error_with_ties():
+    """Whole numbers as targets: many splits are equally good, none is better."""
+    x, y = load_diabetes(return_X_y=True)
+    weight = np.random.default_rng(1).choice([0.5, 1.0, 3.0], len(y))
+    model = DecisionTreeRegressor(criterion="absolute_error", max_depth=3, min_samples_leaf=4).fit(x, y, weight)
+    tree = tree_of(model)
+    for i, own in rows_of_nodes(model, x):
+        if tree.left[i] >= 0:
+            best = max(g for g, _ in all_gains("absolute_error", x[own], y[own], weight[own], 4))
+            assert tree.gain[i] == pytest.approx(best)
+
+
 def test_poisson():
     x, signal = random_rows("numbers")
     y = np.random.default_rng(0).poisson(np.exp(signal)).astype(float)
