@@ -2,9 +2,13 @@
 
 from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.estimators.forest import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from gpuboost.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from gpuboost.export import export_text, plot_tree
 
 __version__ = "0.1.0"
 __all__ = [
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "GPUBoostClassifier",
@@ -12,4 +16,6 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",
+    "export_text",
+    "plot_tree",
 ]

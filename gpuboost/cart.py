@@ -41,6 +41,10 @@ DIVISIONS = {"auto": AUTOMATIC, "fisher": FISHER, "one_vs_rest": ONE_VS_REST, "e
 
 #: Sums of weights, and of weights times targets, stay below this many steps: float64 holds them exactly.
 ROOM = 2.0**52
+#: Mean weight up to which a weight of k counts exactly as k rows.
+HEAVY = 1024.0
+#: Targets below this count as 0: their squares could not be written.
+SMALLEST = 2.0**-400
 
 RANGES = {
     "max_depth": Number(1, integer=True, none=True),
@@ -129,6 +133,11 @@ class TreeTargets:
     def of_values(cls, y: np.ndarray) -> TreeTargets:
         """From numbers (n_rows, n_outputs)."""
         return cls(np.empty((0, y.shape[1]), np.int32), np.ascontiguousarray(y, np.float64), np.arange(y.shape[1] + 1, dtype=np.int32))
+
+    def of_rows(self, rows: np.ndarray) -> TreeTargets:
+        """Those of some rows, given by numbers or by a mask."""
+        classes, y = (a[rows] if len(a) else a for a in (self.classes, self.y))
+        return TreeTargets(classes, y, self.first_channel)
 
     @property
     def n_outputs(self) -> int:
@@ -249,6 +258,9 @@ class TreeGrower:
             return np.empty(y.shape, np.int64), 1.0
         if self.criterion == SQUARES:  # the middle makes no difference to a variance; the bits are better spent on what does
             y = y - np.average(y, axis=0, weights=weight)
-        total = float((np.abs(y) * weight[:, None]).sum(axis=0).max()) + float(weight.sum()) * 2.0**-60
+        # heavy rows leave few steps for the targets: weights are taken in a larger unit then
+        unit = power_of_two_below(max(1.0, float(weight[weight > 0].mean()) / HEAVY))
+        weight = weight / unit
+        total = float((np.abs(y) * weight[:, None]).sum(axis=0).max()) + float(weight.sum()) * SMALLEST
         scale = power_of_two_below(ROOM / total) / 2.0
-        return np.rint(np.rint(y * scale) * weight[:, None]).astype(np.int64), scale
+        return np.rint(np.rint(y * scale) * weight[:, None]).astype(np.int64), scale / unit

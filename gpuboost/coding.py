@@ -83,7 +83,8 @@ def _ranks(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     ordered = column[order]
     n_known = int(np.searchsorted(ordered, np.nan))
     new = np.empty(len(column), np.bool_)
-    new[:n_known] = np.concatenate([[True], ordered[1:n_known] != ordered[: n_known - 1]])[:n_known]
+    new[:1] = True
+    new[1:] = ordered[1:] != ordered[:-1]
     new[n_known:] = False
     ranks = np.empty(len(column), np.uint32)
     numbers = np.cumsum(new, dtype=np.uint32)

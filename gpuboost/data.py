@@ -46,3 +46,12 @@ def check_weight(sample_weight: Any, n_rows: int, name: str = "sample_weight") -
     if not (weight > 0).any():
         raise ValueError(f"{name} must not be all zero: every weight is 0, there is nothing to fit")
     return weight
+
+
+def class_codes(name: str, y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Classes to their places among the known ones, which are ascending."""
+    codes = np.searchsorted(classes, y).clip(max=len(classes) - 1)
+    unknown = classes[codes] != y
+    if np.any(unknown):
+        raise ValueError(f"{name} has a class that the training data does not have: {y[unknown].tolist()[0]!r}")
+    return codes

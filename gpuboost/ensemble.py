@@ -12,9 +12,6 @@ import numpy as np
 from gpuboost.backend import Backend
 from gpuboost.tree import Forest
 
-#: Arrays that define the model; gains and counts describe how it came about.
-CANONICAL = (("feature", "<i4"), ("threshold", "<f8"), ("missing_left", "<u1"), ("left", "<i4"), ("right", "<i4"), ("value", "<f8"))
-
 
 @dataclass(frozen=True)
 class Ensemble:
@@ -59,7 +56,5 @@ class Ensemble:
         digest.update(np.array([self.n_features, self.forest.n_outputs, len(self.forest.trees)], "<i8").tobytes())
         digest.update(self.base_score.astype("<f8").tobytes())
         for tree in self.forest.trees:
-            digest.update(np.array([len(tree.left)], "<i8").tobytes())
-            for name, dtype in CANONICAL:
-                digest.update(getattr(tree, name).astype(dtype).tobytes())
+            tree.add_to_digest(digest)
         return digest.hexdigest()

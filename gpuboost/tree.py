@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +20,16 @@ class Tree:
 
     A row goes left if its value is missing and ``missing_left`` is set, or if value <= threshold.
     """
+
+    #: Arrays that define predictions; gains and counts describe how the tree came about.
+    CANONICAL: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("feature", "<i4"),
+        ("threshold", "<f8"),
+        ("missing_left", "<u1"),
+        ("left", "<i4"),
+        ("right", "<i4"),
+        ("value", "<f8"),
+    )
 
     feature: np.ndarray  # (n_nodes,) int32, -1 in leaves
     threshold: np.ndarray  # (n_nodes,) float64
@@ -56,6 +67,12 @@ class Tree:
         """Number of leaves."""
         return (len(self.left) + 1) // 2
 
+    def add_to_digest(self, digest: Any) -> None:
+        """Feed everything that predictions depend on to a hash."""
+        digest.update(np.array([len(self.left)], "<i8").tobytes())
+        for name, dtype in self.CANONICAL:
+            digest.update(getattr(self, name).astype(dtype).tobytes())
+
 
 @dataclass(frozen=True)
 class ClassicalTree(Tree):
@@ -63,6 +80,8 @@ class ClassicalTree(Tree):
 
     A row goes left at a nominal feature if its category is in the node's set. The children of a node stand side by side.
     """
+
+    CANONICAL = (*Tree.CANONICAL, ("first_word", "<i4"), ("sets", "<u8"))
 
     impurity: np.ndarray  # (n_nodes,) float64
     first_word: np.ndarray  # (n_nodes,) int32: where the node's set begins in ``sets``, -1: the feature is not nominal
@@ -78,12 +97,36 @@ class ClassicalTree(Tree):
             depth[self.left[i]] = depth[self.right[i]] = depth[i] + 1
         return depth
 
+    @property
+    def parent(self) -> np.ndarray:
+        """Parent of every node, -1 of the root."""
+        parent = np.full(len(self.left), -1, np.int32)
+        inner = np.flatnonzero(self.left >= 0)
+        parent[self.left[inner]] = parent[self.right[inner]] = inner
+        return parent
+
+    def importance(self, n_features: int) -> np.ndarray:
+        """Share of each feature in the decrease of impurity; all 0 if there is none."""
+        inner = self.left >= 0
+        total = np.bincount(self.feature[inner], self.gain[inner], minlength=n_features)
+        return total / total.sum() if total.sum() > 0 else total
+
 
 @dataclass(frozen=True)
 class ClassicalForest:
     """Classical trees that are asked together."""
 
     trees: list[ClassicalTree]
+
+    def fingerprint(self, *more: np.ndarray) -> str:
+        """SHA-256 of the trees, and of further arrays (numbers or text) that predictions depend on."""
+        digest = hashlib.sha256(np.array([len(self.trees), *map(len, more)], "<i8").tobytes())
+        for values in more:
+            is_text = values.dtype.kind in "OUS"
+            digest.update("\0".join(map(str, values)).encode() if is_text else values.astype("<f8").tobytes())
+        for tree in self.trees:
+            tree.add_to_digest(digest)
+        return digest.hexdigest()
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what can be derived."""

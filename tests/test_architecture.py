@@ -17,7 +17,7 @@ LINES = [
     ["coding", "tree"],
     ["cart", "bagging"],
     ["leaf_targets"],
-    ["ensemble"],
+    ["ensemble", "pruning", "export"],
     ["boosting"],
     ["estimators"],
     ["doctor"],

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -29,12 +30,27 @@ class Training:
     categories: Categories
     classes: list[np.ndarray] | None
     y: np.ndarray  # (n_rows, n_outputs): class codes or values
-    one_column: bool  # y was a vector
+    one_column: bool  # one output
 
     def coded(self, params: TreeParams, backend: Backend) -> CodedMatrix:
         """The features as the splitter wants them."""
         max_bins = params.max_bins if params.splitter == "hist" else None
         return code_matrix(self.x, self.weight, self.categories.mask(self.x.shape[1]), max_bins, backend)
+
+    def without_weightless_rows(self) -> Training:
+        """Only the rows that have a weight, and only their categories; the classes stay."""
+        rows = self.weight > 0
+        if rows.all():
+            return self
+        x, values = self.x[rows], dict(self.categories.values)
+        for f, own in values.items():
+            numbers, codes = np.unique(x[:, f], return_inverse=True)  # NaN, if there is one, is the last
+            known = ~np.isnan(numbers)
+            x[:, f] = np.where(known, np.arange(len(numbers)), np.nan)[codes]
+            values[f] = own[numbers[known].astype(np.int64)]
+        return replace(
+            self, x=x, targets=self.targets.of_rows(rows), weight=self.weight[rows], categories=Categories(values), y=self.y[rows]
+        )
 
 
 class BaseClassical(BaseTrees):
@@ -56,8 +72,8 @@ class BaseClassical(BaseTrees):
         self._check_on_host(x)
         categories = Categories.fit(x, self.categorical_features)
         x, y = self._validate(categories.encode(x), y, reset=True, multi_output=True)
-        one_column = y.ndim == 1
         y = y.reshape(len(y), -1)
+        one_column = y.shape[1] == 1
         weight = check_weight(sample_weight, len(x))
         weight = weight if weight.size else np.ones(len(x))
         classes = None
@@ -96,6 +112,19 @@ class BaseClassical(BaseTrees):
             self.classes_: Any = data.classes[0] if data.one_column else data.classes
             self.n_classes_: Any = len(data.classes[0]) if data.one_column else [len(own) for own in data.classes]
 
+    # --- the model
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the model: equal fingerprints mean equal predictions, bit for bit.
+
+        Returns
+        -------
+        str
+            64 hexadecimal digits.
+        """
+        forest, values = self._check_fitted(), self._categories.values
+        return forest.fingerprint(self._first_channel, np.array(list(values), np.int64), *values.values())
+
     # --- predictions
 
     def _check_fitted(self) -> ClassicalForest:
@@ -131,6 +160,20 @@ class BaseClassical(BaseTrees):
         with self._backend(len(x)) as backend:
             backend.find_leaves(x, forest, out)
         return out
+
+    def _paths(self, x: np.ndarray, forest: ClassicalForest) -> csr_matrix:
+        """1 where a row passes through a node, (n_rows, nodes of all trees)."""
+        begin = np.cumsum([0, *(len(tree.left) for tree in forest.trees)])
+        rows, columns = [], []
+        for tree, first, node in zip(forest.trees, begin, self._leaves(x, forest).T, strict=False):
+            parent, row = tree.parent, np.arange(len(x))
+            while len(row):
+                rows.append(row)
+                columns.append(first + node)
+                node = parent[node]
+                row, node = row[node >= 0], node[node >= 0]
+        entries = np.concatenate(rows), np.concatenate(columns)
+        return csr_matrix((np.ones(len(entries[0]), np.int64), entries), shape=(len(x), begin[-1]))
 
     def _by_output(self, values: np.ndarray) -> Any:
         """Class shares (n_rows, n_channels) as scikit-learn hands them out: one array, or a list of one for each output."""

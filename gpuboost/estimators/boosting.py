@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from gpuboost.backend import Backend, on_host
 from gpuboost.config import BoostParams
-from gpuboost.data import check_numbers, check_weight
+from gpuboost.data import check_numbers, check_weight, class_codes
 from gpuboost.estimators._base import BaseBoost
 from gpuboost.losses import LOSSES
 
@@ -400,7 +400,10 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
                 by_class = compute_sample_weight(self.class_weight, y)
                 weight = check_weight(by_class * weight if weight.size else by_class, len(X), "class_weight")
             task, loss = ("binary", LOSSES["log_loss"]) if len(classes) == 2 else ("multiclass", LOSSES["multi_log_loss"])
-            evals = [(ex, _encode(name, ey, classes), ew) for ex, (name, ey), ew in self._check_evals(eval_set, eval_sample_weight, params)]
+            evals = [
+                (ex, class_codes(name, ey, classes).astype(np.float64), ew)
+                for ex, (name, ey), ew in self._check_evals(eval_set, eval_sample_weight, params)
+            ]
             fitted = self._fit_boosting(X, codes.astype(np.float64), weight, evals, loss, task, len(classes), params)
             self._set_fitted(*fitted, params)
             self.classes_ = classes
@@ -492,12 +495,3 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
             Classes after 1, 2, ... rounds.
         """
         yield from self._staged(X, self._labels)
-
-
-def _encode(name: str, y: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Classes to codes."""
-    codes = np.searchsorted(classes, y).clip(max=len(classes) - 1)
-    unknown = classes[codes] != y
-    if np.any(unknown):
-        raise ValueError(f"{name} has a class that the training data does not have: {y[unknown][0]!r}")
-    return codes.astype(np.float64)

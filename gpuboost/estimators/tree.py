@@ -2,29 +2,629 @@
 
 from __future__ import annotations
 
+import numbers
+import warnings
+from collections.abc import Iterable
 from typing import Any
 
-from gpuboost.backend import get_backend
-from gpuboost.cart import GrowingTree, TreeGrower, TreeParams, check_choice
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.utils import Bunch
+
+from gpuboost.backend import Backend, get_backend
+from gpuboost.cart import CLASS_CRITERIA, VALUE_CRITERIA, GrowingTree, TreeGrower, TreeParams, TreeTargets, check_choice
+from gpuboost.config import Number
+from gpuboost.data import check_weight, class_codes, to_native
 from gpuboost.estimators._classical import BaseClassical, Training
-from gpuboost.tree import ClassicalForest
+from gpuboost.pruning import PruningPath, choose_alpha, losses_along, node_losses, prune, reduce_error, weakest_links
+from gpuboost.tree import ClassicalForest, ClassicalTree
 
 #: What the key of a tree is for: the first counter of ``Backend.mix_key``.
 TREES = 4
+
+DEFAULT = TreeParams("gini")
 
 
 class BaseDecisionTree(BaseClassical):
     """What both decision trees share."""
 
-    def _tree_params(self, criteria: Any) -> TreeParams:
-        check_choice("criterion", self.criterion, criteria)
+    _criteria: dict[str, int]
+
+    def __sklearn_tags__(self) -> Any:
+        """Several outputs are fine."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = True
+        return tags
+
+    # --- training
+
+    def _check_params(self) -> TreeParams:
+        """Parameters as a checked config; raises before any work is done."""
+        self._check_device()
+        check_choice("criterion", self.criterion, self._criteria)
         names = (
             "criterion", "splitter", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf",
             "min_impurity_decrease", "max_leaf_nodes", "max_features", "categorical_split", "max_bins",
         )  # fmt: skip
-        return TreeParams(**{name: getattr(self, name) for name in names})
+        params = TreeParams(**{name: getattr(self, name) for name in names})
+        if self.ccp_alpha != "cv":
+            if isinstance(self.ccp_alpha, str):
+                raise ValueError(f"ccp_alpha must be a number at least 0 or 'cv'; got {self.ccp_alpha!r}")
+            Number(0).check("ccp_alpha", self.ccp_alpha)
+        if isinstance(self.cv, (numbers.Integral, type(None))):
+            Number(2, integer=True).check("cv", self.cv)
+        elif not hasattr(self.cv, "split") and not isinstance(self.cv, Iterable) or isinstance(self.cv, str):
+            raise ValueError(f"cv must be an integer at least 2, a splitter of scikit-learn or an iterable of splits; got {self.cv!r}")
+        if params.splitter == "midpoint":
+            if params.max_features is not None:
+                raise ValueError(f"max_features must be None with splitter='midpoint', which draws one; got {params.max_features!r}")
+        elif self.feature_probabilities is not None:
+            raise ValueError(f"feature_probabilities needs splitter='midpoint'; got splitter={params.splitter!r}")
+        if params.criterion == "misclassification":
+            warnings.warn(
+                "criterion='misclassification' is not strictly concave: a split that carves out a pure node can have a gain of 0, and is "
+                "then passed over. 'gini' and 'entropy' see it",
+                UserWarning,
+                stacklevel=3,
+            )
+        return params
 
-    def _fit_tree(self, data: Training, params: TreeParams) -> ClassicalForest:
+    def _check_probabilities(self, n_features: int) -> np.ndarray | None:
+        """Probabilities of the features, adding up to 1."""
+        if self.feature_probabilities is None:
+            return None
+        given: np.ndarray = np.asarray(self.feature_probabilities, np.float64)
+        if given.shape != (n_features,):
+            raise ValueError(f"feature_probabilities must have one entry for each of the {n_features} features; got shape {given.shape}")
+        if not np.isfinite(given).all() or (given < 0).any() or not given.any():
+            raise ValueError(f"feature_probabilities must be finite, not negative and not all zero; got {given}")
+        shares: np.ndarray = given / given.sum()
+        return shares
+
+    def _fit(self, x: Any, y: Any, sample_weight: Any, params: TreeParams) -> None:
+        with self._unchanged_on_error():
+            data = self._prepare(x, y, sample_weight, self._criteria is CLASS_CRITERIA)
+            folds = self._held_out(data) if self.ccp_alpha == "cv" else []
+            data = data.without_weightless_rows()
+            if params.splitter == "midpoint" and data.categories.values:
+                raise ValueError("categorical_features cannot be used with splitter='midpoint': categories have no middle")
+            if params.criterion == "poisson":
+                _check_counts(data)
+            tree, self.ccp_alpha_ = self._grow(data, params, folds)
+            self._set_trained(data, ClassicalForest([tree]))
+
+    def _grow(self, data: Training, params: TreeParams, folds: list[np.ndarray]) -> tuple[ClassicalTree, float]:
+        """The pruned tree, and the alpha it was pruned with."""
+        probability = self._check_probabilities(data.x.shape[1])
         with get_backend("cpu", self.n_jobs) as backend:
-            grower = TreeGrower(data.coded(params, backend), data.targets, params, backend)
-            return ClassicalForest([grower.grow(GrowingTree(data.weight, backend.mix_key(self._seed(), TREES)))])
+            grower = TreeGrower(data.coded(params, backend), data.targets, params, backend, probability)
+            tree = grower.grow(GrowingTree(data.weight, backend.mix_key(self._seed(), TREES)))
+            if self.ccp_alpha == "cv":
+                alpha = self._cross_validated_alpha(data, grower, tree, folds, backend)
+            else:
+                alpha = float(self.ccp_alpha)
+        return (prune(tree, alpha) if alpha > 0 else tree), alpha
+
+    def _cross_validated_alpha(
+        self, data: Training, grower: TreeGrower, tree: ClassicalTree, folds: list[np.ndarray], backend: Backend
+    ) -> float:
+        """The best alpha of the tree's pruning path, judged by rows that the trees of the folds have not seen."""
+
+        def without_fold(i: int) -> GrowingTree:
+            weight = data.weight.copy()
+            weight[folds[i]] = 0.0
+            return GrowingTree(weight, backend.mix_key(self._seed(), TREES, i + 1))
+
+        judged: list[tuple[PruningPath, np.ndarray]] = []
+        for rows, own in zip(folds, grower.grow_all(len(folds), without_fold), strict=True):
+            path = weakest_links(own)
+            leaves = np.empty((len(rows), 1), np.int32)
+            backend.find_leaves(data.x[rows], ClassicalForest([own]), leaves)
+            losses = node_losses(own, leaves[:, 0], data.targets.of_rows(rows), data.weight[rows], self.criterion == "absolute_error")
+            judged.append((path, losses_along(own, path, losses)))
+        return choose_alpha(weakest_links(tree), judged)
+
+    def _held_out(self, data: Training) -> list[np.ndarray]:
+        """The held-out rows of each fold, numbered among the rows that have a weight."""
+        y = data.y[:, 0] if data.one_column else data.y
+        known = data.weight > 0
+        number = np.cumsum(known) - 1
+        try:
+            if isinstance(self.cv, numbers.Integral):  # rows without weight must not matter
+                kind = StratifiedKFold if data.classes is not None and data.one_column else KFold
+                splitter = kind(int(self.cv), shuffle=True, random_state=self._seed())
+                return [rows for _, rows in splitter.split(data.x[known], y[known])]
+            folds = []
+            for rest, rows in check_cv(self.cv).split(data.x, y):
+                if len(rest) + len(rows) != len(y) or not known[rest].any():
+                    raise ValueError("the training part of a fold must have weight, and be all rows that are not held out")
+                folds.append(number[rows[known[rows]]])
+            return folds
+        except ValueError as error:
+            raise ValueError(f"cv={self.cv!r} does not fit the data: {error}") from error
+
+    # --- pruning
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """Grow a tree and compute the path of its cost-complexity pruning.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers, or categories in nominal columns; NaN means missing.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights.
+
+        Returns
+        -------
+        Bunch
+            ``ccp_alphas``, rising, and ``impurities``: the weighted mean impurity of the leaves of the tree that each alpha leaves.
+        """
+        model = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
+        path = weakest_links(model._forest.trees[0])
+        return Bunch(ccp_alphas=path.alphas, impurities=path.impurities)
+
+    def prune_reduced_error(self, X_val: Any, y_val: Any, sample_weight: Any = None) -> BaseDecisionTree:
+        """Prune the fitted tree by a validation set (reduced-error pruning).
+
+        From the bottom up, a subtree becomes a leaf if the error on the validation set does not get worse by it. The error is the share
+        of wrong classes, or the squared error (the absolute one with ``criterion="absolute_error"``).
+
+        Parameters
+        ----------
+        X_val : array-like of shape (n_samples, n_features)
+            Rows that the tree was not grown on.
+        y_val : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+
+        Returns
+        -------
+        self
+            The estimator, pruned.
+        """
+        forest = self._check_fitted()
+        x, y = self._validate(self._categories.encode(X_val), y_val, reset=False, multi_output=True)
+        y = y.reshape(len(y), -1)
+        if y.shape[1] != self.n_outputs_:
+            raise ValueError(f"y_val must have {self.n_outputs_} outputs as in training; got {y.shape[1]}")
+        weight = check_weight(sample_weight, len(y))
+        leaves = self._leaves(to_native(x), forest)[:, 0]
+        losses = node_losses(
+            forest.trees[0], leaves, self._targets(y), weight if weight.size else np.ones(len(y)), self.criterion == "absolute_error"
+        )
+        self._forest = ClassicalForest([reduce_error(forest.trees[0], losses)])
+        return self
+
+    def _targets(self, y: np.ndarray) -> TreeTargets:
+        """Targets of rows that the tree was not grown on."""
+        if self._criteria is VALUE_CRITERIA:
+            return TreeTargets.of_values(np.asarray(y, np.float64))
+        classes = [self.classes_] if self._one_column else self.classes_
+        codes = np.stack([class_codes("y_val", y[:, o], own) for o, own in enumerate(classes)], axis=1)
+        return TreeTargets.of_classes(codes, [len(own) for own in classes])
+
+    # --- the fitted tree
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each feature in the decrease of impurity (mean decrease in impurity); all 0 if the tree has no split."""
+        return self._check_fitted().trees[0].importance(self.n_features_in_)
+
+    def get_depth(self) -> int:
+        """Splits on the longest way from the root to a leaf.
+
+        Returns
+        -------
+        int
+            0 if the tree is a single leaf.
+        """
+        return int(self._check_fitted().trees[0].depth.max())
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves.
+
+        Returns
+        -------
+        int
+            At least 1.
+        """
+        return self._check_fitted().trees[0].n_leaves
+
+    def apply(self, X: Any) -> np.ndarray:
+        """The leaf of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Numbers of nodes.
+        """
+        x = self._check_rows(X)
+        return self._leaves(x, self._forest)[:, 0].astype(np.int64)
+
+    def decision_path(self, X: Any) -> csr_matrix:
+        """The nodes that each row passes through.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        sparse matrix of shape (n_samples, n_nodes)
+            In CSR format; 1 where a row passes through a node.
+        """
+        return self._paths(self._check_rows(X), self._check_fitted())
+
+    def _values(self, x: Any) -> np.ndarray:
+        """What the rows' leaves say, (n_rows, n_channels)."""
+        return self._summed(self._check_rows(x), self._check_fitted())
+
+
+class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
+    """CART for classification: one decision tree.
+
+    Parameters
+    ----------
+    criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
+        Impurity that splits decrease; "entropy" and "log_loss" are the same, in bits. "misclassification" is not strictly concave: a split
+        that carves out a pure node can count for nothing, so it is better kept for pruning.
+    splitter : {"exact", "hist", "random", "midpoint"}, default="exact"
+        How a node's split is found: the best of all cuts; the best of the cuts between at most ``max_bins`` bins; the best of one cut per
+        feature, drawn between the lowest and the highest value of the node; or the middle of the node's cell, along one feature that is
+        drawn without looking at y.
+    max_depth : int, default=None
+        Most splits between the root and a leaf. None: no limit.
+    min_samples_split : int or float, default=2
+        Least number of rows of a node that is split; a float is a share of all rows.
+    min_samples_leaf : int or float, default=1
+        Least number of rows in a leaf; a float is a share of all rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the total weight in a leaf.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Features that a node draws to look at; a float is a share of them. None: all. Not with ``splitter="midpoint"``, which draws one.
+    max_leaf_nodes : int, default=None
+        Most leaves; the node with the highest gain is split first then. None: no limit.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of the impurity by a split, times the node's share of the weight.
+    class_weight : dict, list of dict, "balanced" or None, default=None
+        Weights of the classes, multiplied with ``sample_weight``; a list has one entry for each output.
+    ccp_alpha : float or "cv", default=0.0
+        Price of a leaf: the tree is pruned to the subtree that minimises impurity + ``ccp_alpha`` * leaves. "cv" chooses the price by
+        cross-validation, the simplest tree among equals.
+    cv : int, splitter or iterable of splits, default=5
+        Folds for ``ccp_alpha="cv"``: their number (shuffled, with the classes in proportion), a splitter of scikit-learn, or splits.
+    categorical_features : list, "from_dtype" or None, default=None
+        Nominal features: numbers, names or a mask of columns, or all columns of a data frame that have a category dtype. Their values may
+        be numbers or strings; a value that training has not seen counts as missing.
+    categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
+        How "exact" and "hist" divide categories: in the order of their shares of a class (Fisher; the best division for two classes), one
+        against the others, or in every way (up to 10 categories in a node, else as "fisher"). "auto" takes every way where the order is
+        not known to be best: with three classes or more.
+    feature_probabilities : array-like of shape (n_features,), default=None
+        Only for ``splitter="midpoint"``: probabilities with which features are drawn, in any unit. None: all the same.
+    max_bins : int, default=256
+        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256.
+    device : {"auto", "cpu"}, default="auto"
+        Where to train; classical trees are grown on the CPU.
+    n_jobs : int, default=None
+        Threads; None or -1 means all cores. The model does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of everything that is drawn. None means 0: training is always repeatable.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,), or list of them
+        The classes, sorted; a list has one entry for each output.
+    n_classes_ : int, or list of int
+        Number of classes.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if X had string column names.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in the decrease of impurity.
+    n_outputs_ : int
+        Number of outputs.
+    ccp_alpha_ : float
+        The price of a leaf that the tree was pruned with.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from gpuboost import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = DecisionTreeClassifier(max_depth=3).fit(X, y)
+    >>> model.get_n_leaves()
+    5
+    >>> bool(model.score(X, y) > 0.97)
+    True
+    """
+
+    _criteria = CLASS_CRITERIA
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "gini",
+        splitter: str = DEFAULT.splitter,
+        max_depth: int | None = DEFAULT.max_depth,
+        min_samples_split: int | float = DEFAULT.min_samples_split,
+        min_samples_leaf: int | float = DEFAULT.min_samples_leaf,
+        min_weight_fraction_leaf: float = DEFAULT.min_weight_fraction_leaf,
+        max_features: int | float | str | None = DEFAULT.max_features,
+        max_leaf_nodes: int | None = DEFAULT.max_leaf_nodes,
+        min_impurity_decrease: float = DEFAULT.min_impurity_decrease,
+        class_weight: Any = None,
+        ccp_alpha: float | str = 0.0,
+        cv: Any = 5,
+        categorical_features: Any = None,
+        categorical_split: str = DEFAULT.categorical_split,
+        feature_probabilities: Any = None,
+        max_bins: int = DEFAULT.max_bins,
+        device: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.class_weight = class_weight
+        self.ccp_alpha = ccp_alpha
+        self.cv = cv
+        self.categorical_features = categorical_features
+        self.categorical_split = categorical_split
+        self.feature_probabilities = feature_probabilities
+        self.max_bins = max_bins
+        self.device = device
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DecisionTreeClassifier:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers, or categories in nominal columns; NaN means missing.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes: numbers or strings.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a row of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        params = self._check_params()
+        if isinstance(self.class_weight, str) and self.class_weight != "balanced":
+            raise ValueError(f"class_weight must be None, 'balanced', a dict or a list of dicts; got {self.class_weight!r}")
+        self._fit(X, y, sample_weight, params)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The most frequent class of each row's leaf, the first among equals.
+        """
+        return self._labels(self._values(X))
+
+    def predict_proba(self, X: Any) -> Any:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or list of them
+            Shares of the classes in the row's leaf, in the order of ``classes_``; one array for each output.
+        """
+        return self._by_output(self._values(X))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or list of them
+            Minus infinity for classes that the leaf does not have.
+        """
+        with np.errstate(divide="ignore"):
+            return self._by_output(np.log(self._values(X)))
+
+
+class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
+    """CART for regression: one decision tree.
+
+    Parameters
+    ----------
+    criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
+        Impurity that splits decrease: the variance, the mean distance from the median, or half the mean Poisson deviance, which needs
+        targets of at least 0. Leaves predict means, with "absolute_error" medians.
+    splitter : {"exact", "hist", "random", "midpoint"}, default="exact"
+        How a node's split is found: the best of all cuts; the best of the cuts between at most ``max_bins`` bins; the best of one cut per
+        feature, drawn between the lowest and the highest value of the node; or the middle of the node's cell, along one feature that is
+        drawn without looking at y.
+    max_depth : int, default=None
+        Most splits between the root and a leaf. None: no limit.
+    min_samples_split : int or float, default=2
+        Least number of rows of a node that is split; a float is a share of all rows.
+    min_samples_leaf : int or float, default=1
+        Least number of rows in a leaf; a float is a share of all rows.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the total weight in a leaf.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Features that a node draws to look at; a float is a share of them. None: all. Not with ``splitter="midpoint"``, which draws one.
+    max_leaf_nodes : int, default=None
+        Most leaves; the node with the highest gain is split first then. None: no limit.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of the impurity by a split, times the node's share of the weight.
+    ccp_alpha : float or "cv", default=0.0
+        Price of a leaf: the tree is pruned to the subtree that minimises impurity + ``ccp_alpha`` * leaves. "cv" chooses the price by
+        cross-validation, the simplest tree among equals.
+    cv : int, splitter or iterable of splits, default=5
+        Folds for ``ccp_alpha="cv"``: their number (shuffled), a splitter of scikit-learn, or splits.
+    categorical_features : list, "from_dtype" or None, default=None
+        Nominal features: numbers, names or a mask of columns, or all columns of a data frame that have a category dtype. Their values may
+        be numbers or strings; a value that training has not seen counts as missing.
+    categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
+        How "exact" and "hist" divide categories: in the order of their means (Fisher; the best division for one output, absolute error
+        aside), one against the others, or in every way (up to 10 categories in a node, else as "fisher"). "auto" takes every way if there
+        are several outputs.
+    feature_probabilities : array-like of shape (n_features,), default=None
+        Only for ``splitter="midpoint"``: probabilities with which features are drawn, in any unit. None: all the same.
+    max_bins : int, default=256
+        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256.
+    device : {"auto", "cpu"}, default="auto"
+        Where to train; classical trees are grown on the CPU.
+    n_jobs : int, default=None
+        Threads; None or -1 means all cores. The model does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of everything that is drawn. None means 0: training is always repeatable.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if X had string column names.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in the decrease of impurity.
+    n_outputs_ : int
+        Number of outputs.
+    ccp_alpha_ : float
+        The price of a leaf that the tree was pruned with.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from gpuboost import DecisionTreeRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = DecisionTreeRegressor(ccp_alpha="cv").fit(X, y)
+    >>> bool(2 <= model.get_n_leaves() < 30)
+    True
+    """
+
+    _criteria = VALUE_CRITERIA
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "squared_error",
+        splitter: str = DEFAULT.splitter,
+        max_depth: int | None = DEFAULT.max_depth,
+        min_samples_split: int | float = DEFAULT.min_samples_split,
+        min_samples_leaf: int | float = DEFAULT.min_samples_leaf,
+        min_weight_fraction_leaf: float = DEFAULT.min_weight_fraction_leaf,
+        max_features: int | float | str | None = DEFAULT.max_features,
+        max_leaf_nodes: int | None = DEFAULT.max_leaf_nodes,
+        min_impurity_decrease: float = DEFAULT.min_impurity_decrease,
+        ccp_alpha: float | str = 0.0,
+        cv: Any = 5,
+        categorical_features: Any = None,
+        categorical_split: str = DEFAULT.categorical_split,
+        feature_probabilities: Any = None,
+        max_bins: int = DEFAULT.max_bins,
+        device: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.cv = cv
+        self.categorical_features = categorical_features
+        self.categorical_split = categorical_split
+        self.feature_probabilities = feature_probabilities
+        self.max_bins = max_bins
+        self.device = device
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DecisionTreeRegressor:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers, or categories in nominal columns; NaN means missing.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a row of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._fit(X, y, sample_weight, self._check_params())
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The value of each row's leaf.
+        """
+        values = self._values(X)
+        return values[:, 0] if self._one_column else values
+
+
+def _check_counts(data: Training) -> None:
+    """Poisson deviance needs targets of at least 0 whose mean is not 0."""
+    if (data.y < 0).any():
+        row = int(np.flatnonzero((data.y < 0).any(axis=1))[0])
+        raise ValueError(f"criterion='poisson' needs y of at least 0; got {data.y[row]} at row {row}")
+    if not (data.y.sum(axis=0) > 0).all():
+        raise ValueError("criterion='poisson' needs y with a positive sum; got only zeros")

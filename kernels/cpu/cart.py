@@ -308,13 +308,13 @@ def cell_sums(cells, j, n_cell, with_classes, n_weights, growth, out, add):
 
 
 @helper
-def is_in_set(kind, cut, k):
-    """Whether the k-th code of the order is on the left of a cut."""
+def is_in_set(kind, cut, k, m):
+    """Whether the k-th of m codes in the order is on the left of a cut; behind the last cut come all of them."""
     if kind == PREFIXES:
         return k <= cut
     if kind == SINGLES:
-        return k == cut
-    return (np.int64(cut + 1) >> k & 1) != 0
+        return k == cut or cut >= m
+    return (np.int64(cut + 1) >> k & 1) != 0 or cut + 1 >= 1 << (m - 1)
 
 
 @helper
@@ -324,7 +324,7 @@ def sum_set(kind, cut, order, m, cells, counts, n_cell, with_classes, n_weights,
     for c in range(left.shape[0]):
         left[c] = 0.0
     for k in range(m):
-        if is_in_set(kind, cut, k):
+        if is_in_set(kind, cut, k, m):
             j = np.int64(order[k])
             weight += cell_sums(cells, j, n_cell, with_classes, n_weights, growth, left, True)
             count += counts[j]
@@ -349,7 +349,7 @@ def scan_cuts(
 ):  # fmt: skip
     """Best cut of one order of the codes: (score, cut, missing left, whether the left side is the heavier one).
 
-    Cut m - 1 of the prefixes has all values on the left, which leaves the missing ones for the right. ``only`` >= 0: look at no other cut.
+    If values are missing, the last cut has all others on the left, which leaves them the right. ``only`` >= 0: look at no other cut.
     """
     p = growth[0]
     n_channels, n_weights = total.shape[0], np.int64(first_channel[1])
@@ -419,7 +419,7 @@ def rows_by_cut(kind, cut, code, order, m, place_of, present, missing_left, by_c
         for side in range(2):
             for i in range(n):
                 k = place_of[code[i]]
-                if (k < 0 or (k < m and is_in_set(kind, cut, k))) == (side == 0):
+                if (k < 0 or (k < m and is_in_set(kind, cut, k, m))) == (side == 0):
                     by_code[at] = i
                     at += 1
             if side == 0:
@@ -565,7 +565,7 @@ def keep_set(kind, cut, order, present, m, n_codes, out):
     for w in range((n_codes + 63) // 64):
         out[w] = 0
     for k in range(m):
-        if is_in_set(kind, cut, k):
+        if is_in_set(kind, cut, k, m):
             code = np.uint64(present[order[k]])
             out[code // WORD] |= ONE << code % WORD
 
@@ -640,8 +640,8 @@ def try_feature(f, coded, targets, growth, work, nodes, node_id, weight, best):
                 only, threshold = drawn_cut(f, coded, growth, work, nodes, node_id, key, m)
                 if only < 0:
                     break
-        if has_missing and kind == PREFIXES and only < 0:
-            n_cuts = m  # all values left, missing right
+        if has_missing and only < 0:
+            n_cuts += 1  # all values left, missing right
         if p.criterion == ABSOLUTE:
             score_distances(kind, n_cuts, work.order, m, has_missing, n, growth, targets.first_channel, work)
         score, cut, missing_left, heavier_left = scan_cuts(

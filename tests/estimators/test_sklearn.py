@@ -11,12 +11,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from gpuboost import GPUBoostClassifier, GPUBoostRegressor
+from gpuboost import DecisionTreeClassifier, DecisionTreeRegressor, GPUBoostClassifier, GPUBoostRegressor
 
 ESTIMATORS = [
     kind(grow_policy=policy, n_estimators=20)
     for kind in (GPUBoostRegressor, GPUBoostClassifier)
     for policy in ("depthwise", "leafwise", "symmetric")
+]
+ESTIMATORS += [
+    DecisionTreeClassifier(),
+    DecisionTreeRegressor(),
+    DecisionTreeClassifier(ccp_alpha="cv", cv=2),
+    DecisionTreeRegressor(splitter="hist"),
 ]
 CHECKS = [(e, c) for estimator in ESTIMATORS for e, c in estimator_checks_generator(estimator, mark=None)]
 

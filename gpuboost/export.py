@@ -1,0 +1,341 @@
+"""Trees as text and as pictures."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gpuboost.config import Number
+from gpuboost.tree import ClassicalTree, Tree
+
+#: Colours that people with any kind of colour vision can tell apart (Okabe and Ito 2008); hatches tell further classes apart.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#56B4E9", "#F0E442", "#D55E00", "#CC79A7", "#000000")
+HATCHES = ("", "///", "...", "xxx")
+
+#: Inches of a box with the space around it, and points of the text: a box holds about 20 characters.
+SLOT, LEVEL, FONT = 1.6, 1.15, 8.0
+#: Part of them that the box takes.
+BOX_WIDTH, BOX_HEIGHT = 0.92, 0.64
+
+
+def export_text(model: Any, feature_names: Any = None, decimals: int = 2, max_depth: int | None = None, tree: int = 0) -> str:
+    """Write a tree of a fitted model as text.
+
+    Parameters
+    ----------
+    model : estimator
+        Any fitted estimator of this library.
+    feature_names : sequence of str, default=None
+        Names of the features. None: those of the training data, or "x0", "x1", ...
+    decimals : int, default=2
+        Digits behind the point.
+    max_depth : int, default=None
+        Levels to write. None: all.
+    tree : int, default=0
+        Number of the tree, for models with several.
+
+    Returns
+    -------
+    str
+        A line for each side of a split and for each leaf, ending with a new line. "or missing" marks the side of missing values.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import gpuboost as gb
+    >>> data = load_iris(as_frame=True)
+    >>> model = gb.DecisionTreeClassifier(max_depth=1).fit(data.data, data.target_names[data.target])
+    >>> print(gb.export_text(model), end="")
+    petal length (cm) <= 2.45
+    |   class setosa (shares 1.00, 0.00, 0.00; weight 50)
+    petal length (cm) > 2.45 or missing
+    |   class versicolor (shares 0.00, 0.50, 0.50; weight 100)
+    """
+    view = _view(model, tree, feature_names, decimals)
+    Number(0, integer=True, none=True).check("max_depth", max_depth)
+    lines: list[str] = []
+    todo = [(0, 0, "")]  # a stack: trees may be deeper than calls can be
+    while todo:
+        node, depth, condition = todo.pop()
+        if condition:
+            lines.append("|   " * (depth - 1) + condition)
+        children = view.tree.left[node], view.tree.right[node]
+        if children[0] < 0 or depth == max_depth:
+            cut = f"... {view.n_leaves_below(node)} leaves: " if children[0] >= 0 else ""
+            lines.append(f"{'|   ' * depth}{cut}{view.says(node)} ({view.details(node)})")
+        else:
+            todo += [(int(child), depth + 1, side) for side, child in zip(view.sides(node), children, strict=True)][::-1]
+    return "\n".join(lines) + "\n"
+
+
+def plot_tree(model: Any, tree: int = 0, *, max_depth: int | None = 4, feature_names: Any = None, decimals: int = 2, ax: Any = None) -> Any:
+    """Draw a tree of a fitted model with matplotlib.
+
+    A box shows the question of a node (yes: left), what the node says, the weight of its training rows, and a bar: the shares of the
+    classes, or where the value lies between the lowest and the highest one of the tree. Missing values follow the thick line.
+
+    Parameters
+    ----------
+    model : estimator
+        Any fitted estimator of this library.
+    tree : int, default=0
+        Number of the tree, for models with several.
+    max_depth : int, default=4
+        Levels of splits to draw. None: all.
+    feature_names : sequence of str, default=None
+        Names of the features. None: those of the training data, or "x0", "x1", ...
+    decimals : int, default=2
+        Digits behind the point.
+    ax : matplotlib.axes.Axes, default=None
+        Where to draw; the text is made as small as the space needs. None: a figure of the size that the tree needs.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes with the drawing.
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_iris
+    >>> import gpuboost as gb
+    >>> model = gb.DecisionTreeClassifier(max_depth=2).fit(*load_iris(return_X_y=True))
+    >>> gb.plot_tree(model).figure.savefig("/dev/null", format="png")
+    """
+    view = _view(model, tree, feature_names, decimals)
+    Number(0, integer=True, none=True).check("max_depth", max_depth)
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("plot_tree needs matplotlib: install it with pip install 'gpuboost-trees[plot]'") from error
+    places = _places(view.tree, max_depth)
+    width, height = max(x for x, _ in places.values()) + 1.0, max(depth for _, depth in places.values()) + 1.0
+    if ax is None:
+        _, ax = plt.subplots(figsize=(max(width, 2.0) * SLOT, (height + 0.4) * LEVEL), layout="constrained")
+    ax.set_axis_off()
+    ax.set_xlim(-0.5, width - 0.5)
+    ax.set_ylim(-height + 0.5, 0.5)
+    _draw(view, places, ax)
+    return ax
+
+
+# --- words
+
+
+@dataclass(frozen=True)
+class _View:
+    """A tree and the words for it."""
+
+    tree: Tree
+    value: np.ndarray  # (n_nodes, n_channels)
+    names: list[str]
+    categories: dict[int, np.ndarray]
+    classes: list[np.ndarray] | None  # None: values
+    first_channel: np.ndarray
+    decimals: int
+
+    def number(self, value: float) -> str:
+        """A number, never "-0.00"."""
+        return f"{round(float(value), self.decimals) + 0.0:.{self.decimals}f}"
+
+    def sides(self, node: int) -> tuple[str, str]:
+        """The conditions for the left and for the right child."""
+        tree = self.tree
+        f, threshold = int(tree.feature[node]), float(tree.threshold[node])
+        name = self.names[f]
+        chosen = self.left_categories(node)
+        if chosen is None and np.isinf(threshold):
+            return f"{name} is not missing", f"{name} is missing"
+        if chosen is None:
+            left, right = f"{name} <= {self.number(threshold)}", f"{name} > {self.number(threshold)}"
+        else:
+            all_of_them = "{" + ", ".join(map(str, chosen)) + "}"
+            left, right = f"{name} in {all_of_them}", f"{name} not in {all_of_them}"
+        return (left + " or missing", right) if tree.missing_left[node] else (left, right + " or missing")
+
+    def left_categories(self, node: int) -> np.ndarray | None:
+        """The categories that go left, None if the feature is not nominal."""
+        tree = self.tree
+        if not isinstance(tree, ClassicalTree) or tree.first_word[node] < 0:
+            return None
+        values = self.categories[int(tree.feature[node])]
+        codes = np.arange(1, len(values) + 1)
+        words = tree.sets[tree.first_word[node] + codes // 64]
+        chosen: np.ndarray = values[(words >> (codes % 64).astype(np.uint64)) & np.uint64(1) == 1]
+        return chosen
+
+    def says(self, node: int) -> str:
+        """The class or value of a node."""
+        if self.classes is None:
+            return "value " + ", ".join(map(self.number, self.value[node]))
+        return "class " + ", ".join(str(own[shares.argmax()]) for own, shares in zip(self.classes, self.shares(node), strict=True))
+
+    def shares(self, node: int) -> list[np.ndarray]:
+        """Shares of the classes of each output."""
+        return np.split(self.value[node], self.first_channel[1:-1])
+
+    def weight(self, node: int) -> str:
+        """The weight of a node's training rows."""
+        weight = float(self.tree.cover[node])
+        return f"weight {weight:.0f}" if weight == round(weight) else f"weight {self.number(weight)}"
+
+    def details(self, node: int) -> str:
+        """Class shares and weight."""
+        if self.classes is None:
+            return self.weight(node)
+        parts = [", ".join(map(self.number, own)) for own in self.shares(node)]
+        return f"shares {' | '.join(parts)}; {self.weight(node)}"
+
+    def n_leaves_below(self, node: int) -> int:
+        """Leaves of a subtree."""
+        below = [node]
+        for i in below:  # grows while it is read
+            if self.tree.left[i] >= 0:
+                below += [self.tree.left[i], self.tree.right[i]]
+        return (len(below) + 1) // 2
+
+
+def _view(model: Any, number: int, feature_names: Any, decimals: int) -> _View:
+    """Check the arguments, and get the tree out of the model."""
+    Number(0, integer=True).check("decimals", decimals)
+    inside = model._check_fitted()
+    trees = getattr(inside, "forest", inside).trees
+    Number(0, len(trees) - 1, integer=True).check("tree", number)
+    n_features = model.n_features_in_
+    if feature_names is None:
+        feature_names = getattr(model, "feature_names_in_", [f"x{f}" for f in range(n_features)])
+    names = [str(name) for name in feature_names]
+    if len(names) != n_features:
+        raise ValueError(f"feature_names must have one entry for each of the {n_features} features; got {len(names)}")
+    tree = trees[number]
+    classes = None
+    if isinstance(tree, ClassicalTree) and hasattr(model, "classes_"):
+        classes = list(model.classes_) if isinstance(model.classes_, list) else [model.classes_]
+    return _View(
+        tree=tree,
+        value=tree.value.reshape(len(tree.left), -1),
+        names=names,
+        categories=model._categories.values if isinstance(tree, ClassicalTree) else {},
+        classes=classes,
+        first_channel=getattr(model, "_first_channel", np.array([0, 1])),
+        decimals=int(decimals),
+    )
+
+
+# --- drawing
+
+
+def _places(tree: Tree, max_depth: int | None) -> dict[int, tuple[float, int]]:
+    """(slot, depth) of every node to draw: each lowest node has a slot of its own, others stand in the middle above their children."""
+    places: dict[int, tuple[float, int]] = {}
+    n_slots = 0
+
+    def place(node: int, depth: int) -> float:
+        nonlocal n_slots
+        if tree.left[node] < 0 or depth == max_depth:
+            slot = float(n_slots)
+            n_slots += 1
+        else:
+            slot = (place(int(tree.left[node]), depth + 1) + place(int(tree.right[node]), depth + 1)) / 2
+        places[node] = slot, depth
+        return slot
+
+    place(0, 0)
+    return places
+
+
+def _draw(view: _View, places: dict[int, tuple[float, int]], ax: Any) -> None:
+    """Boxes, lines and the legend."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch, Rectangle
+
+    tree = view.tree
+    n_slots, n_levels = np.diff(ax.get_xlim())[0], np.diff(ax.get_ylim())[0]
+    inches = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
+    scale = min(1.0, inches.width / n_slots / SLOT, inches.height / n_levels / LEVEL)
+    font, room = FONT * scale, 72 * SLOT * scale * (BOX_WIDTH - 0.06)
+    bars = view.classes is None or len(view.classes) == 1
+    for node, (x, depth) in places.items():
+        is_split = tree.left[node] in places
+        for child in (tree.left[node], tree.right[node]) if is_split else ():
+            is_left = child == tree.left[node]
+            below, middle = places[int(child)][0], BOX_HEIGHT / 2
+            missing = bool(tree.missing_left[node]) == is_left
+            ax.plot([x, below], [-depth - middle, -depth - 1 + middle], color="0.35", linewidth=(2.2 if missing else 0.8) * scale, zorder=1)
+            if node == 0:
+                side = {"ha": "right" if is_left else "left", "va": "center", "fontsize": font}
+                ax.text((x + below) / 2 + (-0.06 if is_left else 0.06), -depth - 0.46, "yes" if is_left else "no", **side)
+        corner = x - BOX_WIDTH / 2, -depth - BOX_HEIGHT / 2
+        ax.add_patch(Rectangle(corner, BOX_WIDTH, BOX_HEIGHT, facecolor="white", edgecolor="0.35", linewidth=0.8 * scale, zorder=2))
+        lines = _box_lines(view, node, is_split, room, font)
+        for k, line in enumerate(lines):
+            y = -depth + BOX_HEIGHT / 2 - BOX_HEIGHT * (k + 0.75) / (len(lines) + (1.25 if bars else 0.5))
+            ax.text(x, y, line, ha="center", va="center", fontsize=font, zorder=3, parse_math=False)
+        if bars:
+            _draw_bar(view, node, corner[0] + 0.03, corner[1] + 0.03, ax)
+    handles: list[Any] = [Line2D([], [], color="0.35", linewidth=2.2 * scale, label="way of missing values")] if len(places) > 1 else []
+    if view.classes is not None and bars:
+        labels = [_shortened(str(name), room, font) for name in view.classes[0]]
+        handles = [Patch(**_look(c), label=label) for c, label in enumerate(labels)] + handles
+    if handles:
+        columns = max(1, min(len(handles), int(n_slots)))
+        legend = ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncol=columns, frameon=False, fontsize=font)
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+
+
+def _look(c: int) -> dict[str, Any]:
+    """Colour and hatch of a class."""
+    hatch = HATCHES[c // len(COLOURS) % len(HATCHES)]
+    return {"facecolor": COLOURS[c % len(COLOURS)], "hatch": hatch, "edgecolor": "white" if hatch else "none", "linewidth": 0.0}
+
+
+def _draw_bar(view: _View, node: int, x: float, y: float, ax: Any) -> None:
+    """Class shares, or the place of the value between the lowest and the highest, at the bottom of a box."""
+    from matplotlib.patches import Rectangle
+
+    width, height = BOX_WIDTH - 0.06, 0.09
+    if view.classes is None:
+        low, high = view.value.min(), view.value.max()
+        ax.add_patch(Rectangle((x, y), width, height, facecolor="0.88", zorder=3))
+        share = float((view.value[node].mean() - low) / (high - low)) if high > low else 1.0
+        ax.add_patch(Rectangle((x, y), width * share, height, facecolor=COLOURS[0], zorder=4))
+        return
+    for c, share in enumerate(view.value[node]):
+        ax.add_patch(Rectangle((x, y), width * share, height, zorder=3, **_look(c)))
+        x += width * share
+
+
+def _box_lines(view: _View, node: int, is_split: bool, room: float, font: float) -> list[str]:
+    """The text of a box, each line shortened to the room it has."""
+    lines = []
+    if is_split:
+        question = view.sides(node)[0].removesuffix(" or missing")
+        name = view.names[int(view.tree.feature[node])]
+        rest = question[len(name) :]
+        shortest = _shortened(rest, room - min(_width(name, font), 0.35 * room), font)  # a threshold fits, a long set gives way
+        lines.append(_shortened(name, room - _width(shortest, font), font) + shortest)
+    elif view.tree.left[node] >= 0:
+        lines.append(f"... {view.n_leaves_below(node)} leaves")
+    return [*lines, *(_shortened(line, room, font) for line in (view.says(node), view.weight(node)))]
+
+
+@lru_cache(maxsize=4096)
+def _width(text: str, font: float) -> float:
+    """Points that a text takes."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    return float(TextPath((0, 0), text.replace("$", "S") + ".", size=font, prop=FontProperties()).get_extents().width)
+
+
+def _shortened(text: str, room: float, font: float) -> str:
+    """A text cut to a number of points, with dots at its end if it had to be."""
+    if _width(text, font) <= room:
+        return text
+    n_kept = bisect_right(range(len(text)), room, key=lambda n: _width(text[:n] + "...", font)) - 1
+    return text[: max(n_kept, 1)] + "..."
