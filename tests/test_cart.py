@@ -243,8 +243,10 @@ def test_eight_categories_of_three_classes():
 @settings(max_examples=25, deadline=None)
 @given(nominal_rows, st.booleans(), st.sampled_from(["gini", "squared_error", "absolute_error"]))
 def test_one_category_against_the_rest(rng, missing, criterion):
+    """The missing value may be the one, too: all categories are on the other side then."""
     column, y, weight = draw(rng, 5, 30, missing), rng.integers(0, 3, 30).astype(float), np.ones(30)
-    wanted = best_of(criterion, y, weight, subsets(column, sizes=[1]))
+    n_categories = len(np.unique(column[~np.isnan(column)]))
+    wanted = best_of(criterion, y, weight, subsets(column, sizes=[1, n_categories]))
     assert root_gain(pair(criterion)[0], column, y, weight, criterion, "one_vs_rest") == pytest.approx(wanted, abs=1e-9)
 
 
