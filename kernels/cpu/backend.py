@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpuboost.dtypes import CHUNK, FINE, HIST_STRIDE, LABEL_SPLIT, NODE, PACKED, PAIR, PIECE, PROGRESS, ROW, SPLIT, SYMMETRIC, TREE_NODE
-from gpuboost.kernels.cpu import binning, cart, cart_predict, gradients, growth, histogram, leaves, predict, sampling
+from gpuboost.kernels.cpu import binning, cart, cart_predict, gradients, growth, histogram, leaves, predict, projection, sampling
 from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
 from gpuboost.kernels.cpu.threads import Team
 
@@ -141,6 +141,12 @@ class CpuBackend:
         """The leaf that each tree has for each row, into ``out`` (n_rows, n_trees)."""
         begin, nodes, _, first_set, sets = forest.walk_arrays
         self.team.run_kernel(x.shape[0] * len(forest.trees), cart_predict.find_leaves, x, begin, nodes, first_set, sets, out)
+
+    def project_tree(self, x, forest, tree, ignored, weight, y, out):
+        """What a tree that ignores a feature (-1: none) says of the rows of weight 0, from the others' targets, into ``out``."""
+        begin, nodes, _, first_set, sets = forest.walk_arrays
+        own, own_sets = nodes[begin[tree] : begin[tree + 1]], sets[first_set[tree] : first_set[tree + 1]]
+        projection.project_tree(x, own, own_sets, ignored, weight, y, out)
 
     def add_trees(self, x, forest, first_tree, end_tree, out):
         """Add trees to the raw scores ``out`` (n_outputs, n_rows) of rows given as values."""
