@@ -70,7 +70,7 @@ def boost_classes(
     n_classes = grower.targets.n_channels
     chance = 1.0 - 1.0 / n_classes
     rounds: list[tuple[ClassicalTree, float, float]] = []
-    weight = _shares(weight)
+    weight = _shares(weight, weight > 0)
     for r in range(params.n_estimators):
         tree = grower.grow(GrowingTree(weight, backend.mix_key(seed, TREES, r)))
         wrong = _says(tree, x, grower, backend).argmax(axis=1) != codes
@@ -94,7 +94,7 @@ def boost_classes(
 
 def reweigh_classes(weight: np.ndarray, wrong: np.ndarray, step: float) -> np.ndarray:
     """Weights after a round: those of wrong rows grow by e**step, and all are divided by their sum."""
-    return _shares(weight * np.where(wrong, 1.0, np.exp(-step)))  # so written that nothing overflows
+    return _shares(weight * np.where(wrong, 1.0, np.exp(-step)), weight > 0)  # so written that nothing overflows
 
 
 def boost_values(
@@ -102,7 +102,7 @@ def boost_values(
 ) -> Boosted:
     """AdaBoost.R2: a tree is grown on rows drawn with replacement by their weights."""
     rounds: list[tuple[ClassicalTree, float, float]] = []
-    weight = _shares(weight)
+    weight = _shares(weight, weight > 0)
     for r in range(params.n_estimators):
         drawn = draw_by_weight(weight, backend.mix_key(seed, DRAWS, r))
         tree = grower.grow(GrowingTree(drawn, backend.mix_key(seed, TREES, r)))
@@ -140,7 +140,7 @@ def blame_of_rows(error: np.ndarray, weight: np.ndarray, loss: str) -> np.ndarra
 
 def reweigh_values(weight: np.ndarray, blame: np.ndarray, beta: float, learning_rate: float) -> np.ndarray:
     """Weights after a round: the less a row is to blame, the closer to beta is the factor it shrinks by."""
-    return _shares(weight * np.power(beta, (1.0 - blame) * learning_rate))
+    return _shares(weight * np.power(beta, (1.0 - blame) * learning_rate), weight > 0)
 
 
 def weighted_median(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -153,9 +153,9 @@ def weighted_median(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return median
 
 
-def _shares(weight: np.ndarray) -> np.ndarray:
-    """Weights that add up to 1, none too small to count."""
-    weight = np.where(weight > 0, np.maximum(weight / weight.sum(), LEAST_WEIGHT), 0.0)
+def _shares(weight: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """Weights that add up to 1, none of those present too small to count."""
+    weight = np.where(present, np.maximum(weight / weight.sum(), LEAST_WEIGHT), 0.0)
     shares: np.ndarray = weight / weight.sum()
     return shares
 
@@ -171,5 +171,5 @@ def _warn(rounds: list[tuple[ClassicalTree, float, float]], params: AdaBoostPara
     warnings.warn(
         f"AdaBoost stopped after {len(rounds)} of {params.n_estimators} rounds: the next tree's weighted error {error:.3g} is no better "
         f"than chance ({chance:.3g}). The model is usable; for more rounds try a larger max_depth or a lower learning_rate.",
-        stacklevel=4,
+        stacklevel=5,
     )

@@ -32,7 +32,10 @@ class BaseAdaBoost(BaseClassical):
         self._check_device()
         check_choice("criterion", self.criterion, criteria)
         check_choice("splitter", self.splitter, ("exact", "hist"))
-        names = ("criterion", "splitter", "max_depth", "max_bins", "min_samples_leaf", "max_features", "categorical_split")
+        names = (
+            "criterion", "splitter", "max_depth", "max_bins", "min_samples_leaf", "min_weight_fraction_leaf", "max_features",
+            "categorical_split",
+        )  # fmt: skip
         params = AdaBoostParams(n_estimators=self.n_estimators, learning_rate=self.learning_rate, **loop)
         return params, TreeParams(**{name: getattr(self, name) for name in names})
 
@@ -58,7 +61,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
     """AdaBoost for two or more classes: small trees vote, and each is grown on weights that grew where the ones before were wrong.
 
     The algorithm is SAMME, which is the AdaBoost of Freund and Schapire for two classes. A tree of weighted error r gets the weight
-    ``a = learning_rate * (log((1 - r) / r) + log(n_classes - 1))`` in the vote, and the rows it has wrong get ``exp(a)`` times their weight.
+    ``a = learning_rate * (log((1 - r) / r) + log(n_classes - 1))`` in the vote, and rows it has wrong get ``exp(a)`` times their weight.
 
     Parameters
     ----------
@@ -77,6 +80,8 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         Most bins for a feature's values with ``splitter="hist"``, 2 to 256.
     min_samples_leaf : int or float, default=1
         Least number of training rows in a leaf, or their least share.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the weight in a leaf, 0 to 0.5.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Features that a node looks at: how many, which share, or all of them.
     categorical_features : None, "from_dtype" or list, default=None
@@ -131,6 +136,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         splitter: str = "exact",
         max_bins: int = 256,
         min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
         max_features: int | float | str | None = None,
         categorical_features: Any = None,
         categorical_split: str = "auto",
@@ -146,6 +152,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         self.splitter = splitter
         self.max_bins = max_bins
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.categorical_features = categorical_features
         self.categorical_split = categorical_split
@@ -349,6 +356,8 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         Most bins for a feature's values with ``splitter="hist"``, 2 to 256.
     min_samples_leaf : int or float, default=1
         Least number of drawn training rows in a leaf, or their least share; a row that is drawn twice counts once.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the weight in a leaf, 0 to 0.5.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Features that a node looks at: how many, which share, or all of them.
     categorical_features : None, "from_dtype" or list, default=None
@@ -398,6 +407,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         splitter: str = "exact",
         max_bins: int = 256,
         min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
         max_features: int | float | str | None = None,
         categorical_features: Any = None,
         categorical_split: str = "auto",
@@ -413,6 +423,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         self.splitter = splitter
         self.max_bins = max_bins
         self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
         self.max_features = max_features
         self.categorical_features = categorical_features
         self.categorical_split = categorical_split

@@ -71,6 +71,11 @@ def test_plain(classes, policy):
 
 
 @pytest.mark.parametrize("policy", POLICIES)
+def test_exponential_objective(policy):
+    check(3000, 12, 2, policy, ["missing", "weights", "early"], objective="exponential")
+
+
+@pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("classes", [0, 2, 5])
 @pytest.mark.parametrize("name", OPTIONS)
 def test_each_option(name, classes, policy):
