@@ -47,7 +47,7 @@ def assert_same(cpu, cuda):
     assert cuda.fingerprint() == cpu.fingerprint()
     assert cuda.evals_result_ == cpu.evals_result_
     for a, b in zip(cpu._ensemble.forest.trees, cuda._ensemble.forest.trees, strict=True):
-        for name in ("gain", "cover", "count", "bin"):
+        for name in ("gain", "cover", "count"):
             np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
 
 
