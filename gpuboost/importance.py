@@ -357,17 +357,16 @@ def permuted_by_tree(bagged: Bagged, rng: np.random.Generator, backend: Backend)
     out = []
     for tree, counts, leaves in bagged.by_tree(backend):
         rows = np.flatnonzero(counts == 0)
-        x, order = bagged.x[rows].copy(), rng.permutation(len(rows))
+        x = bagged.x[rows]
         error = _tree_error(bagged, tree, leaves[rows], rows)
         own = np.zeros(x.shape[1])
         for f in np.unique(tree.feature[tree.left >= 0]):
             column = x[:, f].copy()
-            x[:, f] = column[order]
+            x[:, f] = rng.permutation(column)
             permuted = np.empty((len(rows), 1), np.int32)
             backend.find_leaves(x, ClassicalForest([tree]), permuted)
             x[:, f] = column
             own[f] = _tree_error(bagged, tree, permuted[:, 0], rows) - error
-            order = rng.permutation(len(rows))
         out.append(own)
     return np.stack(out, axis=1)
 

@@ -67,7 +67,7 @@ def test_rounds_are_those_of_scikit_learn(name, learning_rate):
             np.testing.assert_allclose(ours.predict_proba(x), theirs.predict_proba(x), atol=1e-6)
             np.testing.assert_array_equal(ours.predict(x), theirs.predict(x))
             np.testing.assert_allclose(ours.feature_importances_, theirs.feature_importances_, atol=1e-6)
-    assert best >= (30 if "classes" in name else 1), best
+    assert best == (3 if name == "iris" else 30)  # petal length and width of iris are equally good
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
