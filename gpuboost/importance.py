@@ -385,7 +385,7 @@ def steps_by_tree(bagged: Bagged, backend: Backend) -> np.ndarray:
     out = []
     for tree, counts, leaves in bagged.by_tree(backend):
         bag_weight, bag_sums = node_sums(tree, leaves, counts, bagged.y)
-        mean = bag_sums / bag_weight[:, None]
+        mean = bag_sums / np.maximum(bag_weight, 1.0)[:, None]
         outside, outside_sums = node_sums(tree, leaves, (counts == 0).astype(np.float64), bagged.y)
         # y less the root's mean, summed over the out-of-bag rows of each node, times the node's mean
         product = (mean * (outside_sums - outside[:, None] * mean[0])).sum(axis=1)
