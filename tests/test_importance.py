@@ -278,6 +278,23 @@ def test_sobol_mda_reads_high_from_leaves_of_one_row():
     assert 0.03 < np.mean(over) < 0.12
 
 
+@pytest.mark.parametrize("max_features", [None, 1])
+def test_a_signal_with_a_copy(max_features):
+    """Either of two copies can be spared, and Sobol-MDA sees it, but only if the trees split on both."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2000, 3))
+    x[:, 1] = x[:, 0]
+    y = 2 * x[:, 0] + x[:, 2] + 0.5 * rng.normal(size=2000)
+    found = importance.table(
+        grow_forest(x, y, 30, min_samples_leaf=20, max_features=max_features), x, y, ("mdi_oob", "sobol_mda")
+    ).to_frame()
+    if max_features is None:  # of equal splits the first feature's is taken
+        assert found["sobol_mda"]["x0"] > 0.6 and (found.loc["x1"] == 0).all()
+    else:
+        assert (abs(found["sobol_mda"][["x0", "x1"]]) < 0.02).all() and found["sobol_mda"]["x2"] > 0.1
+        assert found["mdi_oob"]["x0"] == pytest.approx(found["mdi_oob"]["x1"], rel=0.3)
+
+
 def test_drop_column_of_a_linear_model():
     """With least squares instead of trees: R squared lost is the share of the variance, to within its standard error."""
     from sklearn.linear_model import LinearRegression
