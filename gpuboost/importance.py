@@ -476,6 +476,10 @@ def _bagged(method: str, model: Any, X: Any, y: Any) -> Bagged:
     y = y.reshape(n_rows, -1)
     if hasattr(model, "classes_"):
         classes = model.classes_ if isinstance(model.classes_, list) else [model.classes_]
+        for o, own in enumerate(classes):
+            unknown = ~np.isin(y[:, o], own)
+            if unknown.any():
+                raise ValueError(f"y has a class that the training data of the forest does not have: {y[unknown, o][0]!r}")
         channels = np.hstack([(y[:, [o]] == own).astype(np.float64) for o, own in enumerate(classes)])
     else:
         channels = y.astype(np.float64)

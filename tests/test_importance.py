@@ -403,6 +403,8 @@ def test_errors_of_out_of_bag_measures(method):
         measure(model, x[1:], y[1:])
     with pytest.raises(ValueError, match="y must be the training data of the forest, which has 60 rows; got 59"):
         measure(model, x, y[1:])
+    with pytest.raises(ValueError, match="y has a class that the training data of the forest does not have: .*7"):
+        measure(model, x, np.where(np.arange(60) == 3, 7, y))
     with pytest.raises(ValueError, match=f"{method} needs out-of-bag rows.*bootstrap=True"):
         measure(grow_forest(x, y, 3, classes=True, replace=False), x, y)
     with pytest.raises(TypeError, match=f"{method} needs a random forest with bootstrap samples; got AdaBoostClassifier"):
