@@ -14,6 +14,7 @@ from gpuboost import AdaBoostClassifier, AdaBoostRegressor, GPUBoostClassifier, 
 from gpuboost.backend import get_backend
 from gpuboost.cart import GrowingTree, TreeGrower, TreeParams, TreeTargets
 from gpuboost.coding import code_matrix
+from gpuboost.out_of_bag import node_sums
 from gpuboost.tree import ClassicalForest
 
 OUT_OF_BAG = ("mda_oob", "mdi_oob", "ufi", "sobol_mda")
@@ -118,7 +119,7 @@ def test_mdi_oob_of_the_bag_is_mdi(small, name, backend):
     leaves = np.empty((len(x), 1), np.int32)
     for t, tree in enumerate(model._forest.trees):
         backend.find_leaves(x, ClassicalForest([tree]), leaves)
-        weight, sums = importance.node_sums(tree, leaves[:, 0], model._bag_counts(t).astype(float), target)
+        weight, sums = node_sums(tree, leaves[:, 0], model._bag_counts(t).astype(float), target)
         np.testing.assert_allclose(weight, tree.cover)
         np.testing.assert_allclose(sums / weight[:, None], tree.value)
         product = (tree.value * (sums - weight[:, None] * tree.value[0])).sum(axis=1)
