@@ -1,5 +1,7 @@
 """gpuboost: tree ensembles that train the same model, bit for bit, with any number of threads."""
 
+from gpuboost import importance
+from gpuboost.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
 from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.estimators.forest import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from gpuboost.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -7,6 +9,8 @@ from gpuboost.export import export_text, plot_tree
 
 __version__ = "0.1.0"
 __all__ = [
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreesClassifier",
@@ -17,5 +21,6 @@ __all__ = [
     "RandomForestRegressor",
     "__version__",
     "export_text",
+    "importance",
     "plot_tree",
 ]

@@ -28,6 +28,7 @@ class Loss:
     base_score: Callable[..., np.ndarray]  # (y, weight, n_classes, backend) -> (n_outputs,)
     joint: bool = False  # grad_hess(y, raw, begin, end, g, h) fills all outputs of a range of rows
     constant_hessian: bool = False  # the hessian is 1
+    log_odds_factor: float = 1.0  # log odds of the second of two classes are this times the raw score
 
 
 def exact_mean(values: np.ndarray, weight: np.ndarray, backend: Any) -> float:
@@ -63,6 +64,18 @@ def log_odds_score(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: A
     """The best constant under binary log loss."""
     p = exact_mean(y, weight, backend)
     return np.array([log(p) - log(1.0 - p)])
+
+
+def exponential_grad_hess(y: float, raw: float) -> tuple[float, float]:
+    """exp(-raw) for the second class, exp(raw) for the first: the loss that AdaBoost goes down."""
+    sign = 2.0 * y - 1.0
+    loss = exp(-sign * raw)
+    return -sign * loss, loss if loss > SMALLEST_HESSIAN else SMALLEST_HESSIAN
+
+
+def half_log_odds_score(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any) -> np.ndarray:
+    """The best constant under exponential loss."""
+    return 0.5 * log_odds_score(y, weight, n_classes, backend)
 
 
 def softmax_grad_hess(y: Any, raw: Any, begin: int, end: int, g: Any, h: Any) -> None:
@@ -110,6 +123,7 @@ LOSSES = {
     for loss in (
         Loss("squared_error", squared_grad_hess, "rmse", mean_score, constant_hessian=True),
         Loss("log_loss", logistic_grad_hess, "logloss", log_odds_score),
+        Loss("exponential", exponential_grad_hess, "exponential", half_log_odds_score, log_odds_factor=2.0),
         Loss("multi_log_loss", softmax_grad_hess, "mlogloss", log_prior_score, joint=True),
     )
 }

@@ -67,6 +67,21 @@ def log_loss_row(y: float, raw: float) -> float:
     return softplus(raw) - y * raw
 
 
+def half_log_loss_row(y: float, raw: float) -> float:
+    """Binary log loss where raw scores are half of the log odds."""
+    return softplus(2.0 * raw) - 2.0 * y * raw
+
+
+def exponential_row(y: float, raw: float) -> float:
+    """Exponential loss of two classes where raw scores are the log odds."""
+    return exp((0.5 - y) * raw)
+
+
+def half_exponential_row(y: float, raw: float) -> float:
+    """Exponential loss of two classes where raw scores are half of the log odds."""
+    return exp((1.0 - 2.0 * y) * raw)
+
+
 def error_row(y: float, raw: float) -> float:
     """1 if the more probable of two classes is wrong."""
     return 0.0 if (raw > 0.0) == (y > 0.5) else 1.0
@@ -93,17 +108,18 @@ def multi_error_row(y: float, raw: Any, row: int) -> float:
     return 0.0 if best == y else 1.0
 
 
-ROW_METRICS = {
-    m.name: m
-    for m in (
-        RowMetric("rmse", squared_row, ("regression",), root=True),
-        RowMetric("mae", absolute_row, ("regression",)),
-        RowMetric("logloss", log_loss_row, ("binary",)),
-        RowMetric("error", error_row, ("binary",)),
-        RowMetric("mlogloss", multi_log_loss_row, ("multiclass",), per_row=True),
-        RowMetric("merror", multi_error_row, ("multiclass",), per_row=True),
-    )
-}
+#: By task: "exponential" has two classes like "binary", with raw scores that are half of the log odds.
+ROW_METRICS = (
+    RowMetric("rmse", squared_row, ("regression",), root=True),
+    RowMetric("mae", absolute_row, ("regression",)),
+    RowMetric("logloss", log_loss_row, ("binary",)),
+    RowMetric("logloss", half_log_loss_row, ("exponential",)),
+    RowMetric("exponential", exponential_row, ("binary",)),
+    RowMetric("exponential", half_exponential_row, ("exponential",)),
+    RowMetric("error", error_row, ("binary", "exponential")),
+    RowMetric("mlogloss", multi_log_loss_row, ("multiclass",), per_row=True),
+    RowMetric("merror", multi_error_row, ("multiclass",), per_row=True),
+)
 
 
 def auc(y: np.ndarray, raw: np.ndarray, weight: np.ndarray) -> float:
@@ -130,13 +146,13 @@ def _resolve(one: Any, task: str, default: str, predict: Callable[[Any, np.ndarr
         name = getattr(one, "__name__", type(one).__name__)
         return Metric(name, _on_host(lambda backend, y, raw, weight: float(one(y, predict(backend, raw)))))
     name = default if one is None else one
-    known = [m.name for m in ROW_METRICS.values() if task in m.tasks] + (["auc"] if task == "binary" else [])
+    rows = {m.name: m for m in ROW_METRICS if task in m.tasks}
+    known = [*rows, *(["auc"] if "error" in rows else [])]
     if name not in known:
         raise ValueError(f"eval_metric must be one of {', '.join(map(repr, known))} or a callable for a {task} task; got {name!r}")
     if name == "auc":
         return Metric("auc", _on_host(lambda backend, y, raw, weight: auc(y, raw, weight)), higher_is_better=True)
-    row = ROW_METRICS[name]
-    return Metric(name, lambda y, raw, weight, backend: backend.mean_of_rows(row, y, raw, weight))
+    return Metric(name, lambda y, raw, weight, backend: backend.mean_of_rows(rows[name], y, raw, weight))
 
 
 def _on_host(function: Callable[..., float]) -> Callable[..., Score]:

@@ -2,16 +2,20 @@ import numpy as np
 import pytest
 
 from gpuboost.losses import LOSSES, exact_mean
-from gpuboost.metrics import log_loss_row, multi_log_loss_row, squared_row
+from gpuboost.metrics import half_exponential_row, log_loss_row, multi_log_loss_row, squared_row
+
+ROWS = {"squared_error": lambda y, r: 0.5 * squared_row(y, r), "log_loss": log_loss_row, "exponential": half_exponential_row}
 
 
-@pytest.mark.parametrize(("name", "value"), [("squared_error", lambda y, r: 0.5 * squared_row(y, r)), ("log_loss", log_loss_row)])
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("y", [0.0, 1.0])
 @pytest.mark.parametrize("raw", [-3.0, -0.1, 0.0, 2.5])
-def test_derivatives_by_differences(name, value, raw):
-    g, h = LOSSES[name].grad_hess(1.0, raw)
+def test_derivatives_by_differences(name, y, raw):
+    value = ROWS[name]
+    g, h = LOSSES[name].grad_hess(y, raw)
     e = 1e-4
-    assert g == pytest.approx((value(1.0, raw + e) - value(1.0, raw - e)) / (2 * e), rel=1e-5)
-    assert h == pytest.approx((value(1.0, raw + e) - 2 * value(1.0, raw) + value(1.0, raw - e)) / e**2, rel=1e-3)
+    assert g == pytest.approx((value(y, raw + e) - value(y, raw - e)) / (2 * e), rel=1e-5, abs=1e-9)
+    assert h == pytest.approx((value(y, raw + e) - 2 * value(y, raw) + value(y, raw - e)) / e**2, rel=1e-3)
 
 
 def test_softmax_derivatives_by_differences(rng):
@@ -36,6 +40,7 @@ def test_base_scores_are_the_best_constants(rng, backend):
     label = (y > 0.5).astype(float)
     p = np.average(label, weights=weight)
     np.testing.assert_allclose(LOSSES["log_loss"].base_score(label, weight, 2, backend), [np.log(p / (1 - p))], rtol=1e-12)
+    np.testing.assert_allclose(LOSSES["exponential"].base_score(label, weight, 2, backend), [np.log(p / (1 - p)) / 2], rtol=1e-12)
     codes = rng.integers(0, 3, 1000).astype(float)
     prior = np.bincount(codes.astype(int), weight) / weight.sum()
     np.testing.assert_allclose(LOSSES["multi_log_loss"].base_score(codes, weight, 3, backend), np.log(prior), rtol=1e-12)

@@ -23,6 +23,10 @@ def test_against_scikit_learn(rng, backend, weighted):
     raw = np.round(raw, 2)  # ties
     p = 1 / (1 + np.exp(-raw[0]))
     assert value("logloss", "binary", label, raw, backend, weight) == pytest.approx(sk.log_loss(label, p, sample_weight=w))
+    assert value("logloss", "exponential", label, raw / 2, backend, weight) == pytest.approx(sk.log_loss(label, p, sample_weight=w))
+    exponential = np.average(np.exp(-(2 * label - 1) * raw[0] / 2), weights=w)
+    assert value("exponential", "binary", label, raw, backend, weight) == pytest.approx(exponential)
+    assert value("exponential", "exponential", label, raw / 2, backend, weight) == pytest.approx(exponential)
     assert value("error", "binary", label, raw, backend, weight) == pytest.approx(1 - sk.accuracy_score(label, p > 0.5, sample_weight=w))
     assert value("auc", "binary", label, raw, backend, weight) == pytest.approx(sk.roc_auc_score(label, raw[0], sample_weight=w))
     codes, raw = rng.integers(0, 4, n).astype(float), rng.normal(size=(4, n))

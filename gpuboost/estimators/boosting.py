@@ -228,8 +228,8 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
 
     Parameters
     ----------
-    objective : {"log_loss"}, default="log_loss"
-        Loss to minimise.
+    objective : {"log_loss", "exponential"}, default="log_loss"
+        Loss to minimise. "exponential" is the loss of AdaBoost, for two classes only; it gives wrong labels much more weight.
     n_estimators : int, default=100
         Boosting rounds.
     learning_rate : float, default=0.1
@@ -263,7 +263,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
     early_stopping_rounds : int, default=None
         Stop when the last metric on the last eval set has not improved for this many rounds; predictions then use the best round.
     eval_metric : str, callable or list, default=None
-        Metrics on the eval sets: "logloss", "error", "auc" for two classes, "mlogloss", "merror" for more; or a callable
+        Metrics on the eval sets: "logloss", "exponential", "error", "auc" for two classes, "mlogloss", "merror" for more; or a callable
         ``metric(y, prediction)``, lower being better. None: the loss.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
@@ -388,7 +388,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
             The fitted estimator.
         """
         params = self._check_params()
-        self._loss({"log_loss": "log_loss"})
+        binary = self._loss({"log_loss": "log_loss", "exponential": "exponential"})
         with self._unchanged_on_error():
             X, y = self._check_xy(X, y)
             check_classification_targets(y)
@@ -399,7 +399,13 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
             if self.class_weight is not None:
                 by_class = compute_sample_weight(self.class_weight, y)
                 weight = check_weight(by_class * weight if weight.size else by_class, len(X), "class_weight")
-            task, loss = ("binary", LOSSES["log_loss"]) if len(classes) == 2 else ("multiclass", LOSSES["multi_log_loss"])
+            if len(classes) > 2 and self.objective == "exponential":
+                raise ValueError(
+                    f"objective='exponential' is for two classes, y has {len(classes)}; use objective='log_loss' or AdaBoostClassifier"
+                )
+            task = "multiclass" if len(classes) > 2 else "exponential" if self.objective == "exponential" else "binary"
+            loss = binary if len(classes) == 2 else LOSSES["multi_log_loss"]
+            self._log_odds_factor = loss.log_odds_factor
             evals = [
                 (ex, class_codes(name, ey, classes).astype(np.float64), ew)
                 for ex, (name, ey), ew in self._check_evals(eval_set, eval_sample_weight, params)
@@ -416,7 +422,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         return name, y
 
     def _from_raw(self, backend: Backend, raw: Any) -> Any:
-        return backend.probabilities(raw)
+        return backend.probabilities(raw, self._log_odds_factor)
 
     def _labels(self, backend: Backend, raw: Any) -> Any:
         return backend.labels(raw, self.classes_)
@@ -432,7 +438,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Log odds of the second of two classes, or a score for each class.
+            Log odds of the second of two classes (half of them with the exponential objective), or a score for each class.
         """
         return self._predict(X, lambda _, raw: raw[0] if len(raw) == 1 else raw.T.copy())
 

@@ -3,7 +3,19 @@
 import numpy as np
 
 from gpuboost.dtypes import CHUNK, FINE, HIST_STRIDE, LABEL_SPLIT, NODE, PACKED, PAIR, PIECE, PROGRESS, ROW, SPLIT, SYMMETRIC, TREE_NODE
-from gpuboost.kernels.cpu import binning, cart, cart_predict, gradients, growth, histogram, leaf_targets, leaves, predict, sampling
+from gpuboost.kernels.cpu import (
+    binning,
+    cart,
+    cart_predict,
+    gradients,
+    growth,
+    histogram,
+    leaf_targets,
+    leaves,
+    predict,
+    projection,
+    sampling,
+)
 from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
 from gpuboost.kernels.cpu.threads import Team
 
@@ -163,6 +175,12 @@ class CpuBackend:
         """Quantiles of the targets that share leaves with each row, into ``out``; ``arrays`` as ``gpuboost.leaf_targets`` keeps them."""
         self.team.run_kernel(leaves.size, leaf_targets.leaf_quantiles, leaves, *arrays, rank, targets, quantiles, out)
 
+    def project_tree(self, x, forest, tree, ignored, weight, y, out):
+        """What a tree that ignores a feature (-1: none) says of the rows of weight 0, from the others' targets, into ``out``."""
+        begin, nodes, _, first_set, sets = forest.walk_arrays
+        own, own_sets = nodes[begin[tree] : begin[tree + 1]], sets[first_set[tree] : first_set[tree + 1]]
+        projection.project_tree(x, own, own_sets, ignored, weight, y, out)
+
     def add_trees(self, x, forest, first_tree, end_tree, out):
         """Add trees to the raw scores ``out`` (n_outputs, n_rows) of rows given as values."""
         if x.shape[0] <= FEW_ROWS:
@@ -182,11 +200,14 @@ class CpuBackend:
         """The class with the highest score; one output means two classes."""
         return classes[raw.argmax(axis=0) if raw.shape[0] > 1 else (raw[0] > 0).astype(np.intp)]
 
-    def probabilities(self, raw):
-        """Class probabilities (n_rows, n_classes) from raw scores; one output means two classes."""
+    def probabilities(self, raw, log_odds_factor):
+        """Class probabilities (n_rows, n_classes) from raw scores; one output means two classes, and times the factor it is log odds."""
         n_outputs, n_rows = raw.shape
         out = np.empty((n_rows, max(n_outputs, 2)))
-        (predict.binary_probabilities if n_outputs == 1 else predict.class_probabilities)(raw, out)
+        if n_outputs == 1:
+            predict.binary_probabilities(raw, log_odds_factor, out)
+        else:
+            predict.class_probabilities(raw, out)
         return out
 
     def list_splits(self, *args):

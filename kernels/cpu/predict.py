@@ -165,12 +165,13 @@ def predict_few(
 @kernel
 def binary_probabilities(
     raw,  # (1, n_rows) float64, IN
+    log_odds_factor,
     out,  # (n_rows, 2) float64, OUT
 ):
-    """Probabilities of two classes from log odds."""
+    """Probabilities of two classes from scores that are log odds when multiplied by the factor."""
     scores = raw[0]
     for i in range(scores.shape[0]):
-        p = sigmoid(scores[i])
+        p = sigmoid(log_odds_factor * scores[i])
         out[i, 0] = 1.0 - p
         out[i, 1] = p
 

@@ -235,12 +235,12 @@ class CudaBackend:
             predict.ADD_VALUE_TREES(chunk.shape[0], chunk, *arrays, *numbers, raw)
             out[:, first:end] = self.to_host(raw)
 
-    def probabilities(self, raw):
+    def probabilities(self, raw, log_odds_factor):
         """Class probabilities, where the raw scores are."""
         if _on_host(raw):
-            return self.host.probabilities(raw)
+            return self.host.probabilities(raw, log_odds_factor)
         out = self.empty((raw.shape[1], max(2, raw.shape[0])), np.float64)
-        predict.PROBABILITIES(raw.shape[1], raw, out)
+        predict.PROBABILITIES(raw.shape[1], raw, np.float64(log_odds_factor), out)
         return out
 
     def labels(self, raw, classes):

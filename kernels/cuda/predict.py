@@ -31,11 +31,11 @@ def add_value_trees(i, x, tree_begin, feature, threshold, missing_left, left, ri
         out[t % n_outputs, i] += value[k]
 
 
-def probabilities(i, raw, out):
-    """Class probabilities of a row; one output means two classes."""
+def probabilities(i, raw, log_odds_factor, out):
+    """Class probabilities of a row; one output means two classes, and times the factor it is log odds."""
     n_classes = raw.shape[0]
     if n_classes == 1:
-        p = sigmoid(raw[0, i])
+        p = sigmoid(log_odds_factor * raw[0, i])
         out[i, 0] = 1.0 - p
         out[i, 1] = p
         return

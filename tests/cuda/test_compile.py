@@ -98,9 +98,9 @@ def row_kernels():
     for nearest, kernel in gradients.QUANTIZE.items():
         out[f"quantize-{nearest}"] = kernel, (f8, f8, f8, np.bool_(True), growth, i8)
     for loss in LOSSES.values():
-        out[loss.name] = gradients.gradients(loss.grad_hess, loss.joint), (f8, matrix, matrix, matrix)
-    for metric in ROW_METRICS.values():
-        out[metric.name] = gradients.metric_values(metric.row_value, metric.per_row), (f8, matrix, f8)
+        out[f"loss-{loss.name}"] = gradients.gradients(loss.grad_hess, loss.joint), (f8, matrix, matrix, matrix)
+    for metric in ROW_METRICS:
+        out[f"metric-{metric.name}-{metric.tasks[0]}"] = gradients.metric_values(metric.row_value, metric.per_row), (f8, matrix, f8)
     for x, cuts in ((f4, np.float32), (f8, np.float64), (i8, np.float64)):
         values, table = np.empty((1, 1), x.dtype), np.empty((1, 256), cuts)
         out[f"bins-{x.dtype}"] = binning.bin_values(cuts), (values, table, i4, one, one, one, u1)
@@ -112,7 +112,7 @@ def row_kernels():
             out[f"columns-{x.dtype}{layout}"] = binning.gather_columns(cuts), (given, *gathered)
         out[f"order-{x.dtype}"] = binning.IN_ORDER, (columns, f8, np.empty((1, 1), np.int64), columns, matrix)
         out[f"cuts-{x.dtype}"] = binning.CUTS_OF_COLUMNS, (columns, matrix, np.bool_(True), one, matrix, matrix, matrix, i4)
-    out["probabilities"] = predict.PROBABILITIES, (matrix, matrix)
+    out["probabilities"] = predict.PROBABILITIES, (matrix, np.float64(1), matrix)
     for classes in (i8, f4, np.empty(1, np.bool_)):
         out[f"labels-{classes.dtype}"] = predict.LABELS, (matrix, classes, classes)
     return out

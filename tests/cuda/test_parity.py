@@ -47,7 +47,7 @@ def assert_same(cpu, cuda):
     assert cuda.fingerprint() == cpu.fingerprint()
     assert cuda.evals_result_ == cpu.evals_result_
     for a, b in zip(cpu._ensemble.forest.trees, cuda._ensemble.forest.trees, strict=True):
-        for name in ("gain", "cover", "count", "bin"):
+        for name in ("gain", "cover", "count"):
             np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
 
 
@@ -68,6 +68,11 @@ def check(n, n_features, classes, policy, names, **more):
 @pytest.mark.parametrize("classes", [0, 2, 5])
 def test_plain(classes, policy):
     check(20_000, 12, classes, policy, [])
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_exponential_objective(policy):
+    check(3000, 12, 2, policy, ["missing", "weights", "early"], objective="exponential")
 
 
 @pytest.mark.parametrize("policy", POLICIES)

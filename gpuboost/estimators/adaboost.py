@@ -1,0 +1,515 @@
+"""AdaBoost: a classifier (SAMME) and a regressor (AdaBoost.R2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import column_or_1d
+
+from gpuboost.adaboost import AdaBoostParams, Boosted, boost_classes, boost_values, weighted_median
+from gpuboost.backend import get_backend
+from gpuboost.cart import TreeGrower, TreeParams, check_choice
+from gpuboost.estimators._classical import BaseClassical, Training
+from gpuboost.importance import decrease_by_feature
+from gpuboost.tree import ClassicalForest
+
+DEFAULT = AdaBoostParams()
+#: Rows for which the predictions of all trees are held at once.
+CHUNK_ROWS = 4096
+
+
+class BaseAdaBoost(BaseClassical):
+    """What both AdaBoost estimators share."""
+
+    _needs_two_classes = True
+
+    def _check_params(self, criteria: tuple[str, ...], **loop: Any) -> tuple[AdaBoostParams, TreeParams]:
+        """Parameters of the loop and of the trees; raises before any work is done."""
+        self._check_device()
+        check_choice("criterion", self.criterion, criteria)
+        check_choice("splitter", self.splitter, ("exact", "hist"))
+        names = (
+            "criterion", "splitter", "max_depth", "max_bins", "min_samples_leaf", "min_weight_fraction_leaf", "max_features",
+            "categorical_split",
+        )  # fmt: skip
+        params = AdaBoostParams(n_estimators=self.n_estimators, learning_rate=self.learning_rate, **loop)
+        return params, TreeParams(**{name: getattr(self, name) for name in names})
+
+    def _fit_boosted(self, X: Any, y: Any, sample_weight: Any, params: AdaBoostParams, tree_params: TreeParams, boost: Any) -> None:
+        if y is not None:
+            y = column_or_1d(y, warn=True)
+        data: Training = self._prepare(X, y, sample_weight, classification=boost is boost_classes)
+        with get_backend("cpu", self.n_jobs) as backend:
+            grower = TreeGrower(data.coded(tree_params, backend), data.targets, tree_params, backend)
+            boosted: Boosted = boost(grower, data.x, data.y[:, 0], data.weight, params, self._seed(), backend)
+        self._set_trained(data, ClassicalForest(boosted.trees))
+        self.estimator_weights_, self.estimator_errors_ = boosted.weights, boosted.errors
+        self.n_estimators_ = len(boosted.trees)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Mean over the trees, by their weights, of each feature's share in the decrease of impurity."""
+        forest = self._check_fitted()
+        return decrease_by_feature(forest.trees, self.n_features_in_, self.estimator_weights_)
+
+
+class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
+    """AdaBoost for two or more classes: small trees vote, and each is grown on weights that grew where the ones before were wrong.
+
+    The algorithm is SAMME, which is the AdaBoost of Freund and Schapire for two classes. A tree of weighted error r gets the weight
+    ``a = learning_rate * (log((1 - r) / r) + log(n_classes - 1))`` in the vote, and rows it has wrong get ``exp(a)`` times their weight.
+
+    Parameters
+    ----------
+    n_estimators : int, default=50
+        Most rounds. Training ends before if a tree makes no error, or is no better than chance: with a warning, or with an error if it
+        is the first.
+    learning_rate : float, default=1.0
+        Factor on the weights of the trees.
+    max_depth : int or None, default=1
+        Most splits between the root and a leaf; None: no limit.
+    criterion : {"gini", "entropy"}, default="gini"
+        Impurity that splits decrease.
+    splitter : {"exact", "hist"}, default="exact"
+        Cuts between all distinct values, or between at most ``max_bins`` bins.
+    max_bins : int, default=256
+        Most bins for a feature's values with ``splitter="hist"``, 2 to 256.
+    min_samples_leaf : int or float, default=1
+        Least number of training rows in a leaf, or their least share.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the weight in a leaf, 0 to 0.5.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Features that a node looks at: how many, which share, or all of them.
+    categorical_features : None, "from_dtype" or list, default=None
+        Nominal columns: those with a category dtype, or a list of numbers, names or booleans.
+    categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
+        How the categories of a nominal column are divided.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, multiplied with ``sample_weight``.
+    device : {"auto", "cpu"}, default="auto"
+        Where to train.
+    n_jobs : int, default=None
+        Threads; None or -1 means all cores. The model does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of ``max_features``. None means 0: training is always repeatable.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    n_classes_ : int
+        How many there are.
+    n_estimators_ : int
+        Trees that were trained.
+    estimator_weights_ : ndarray of shape (n_estimators_,)
+        Weight of each tree in the vote.
+    estimator_errors_ : ndarray of shape (n_estimators_,)
+        Weighted error of each tree on the weights it was grown on.
+    feature_importances_ : ndarray of shape (n_features,)
+        Importance of each feature, adding up to 1.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if X had string column names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from gpuboost import AdaBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = AdaBoostClassifier(n_estimators=20).fit(X, y)
+    >>> bool(model.score(X, y) > 0.95)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = DEFAULT.n_estimators,
+        learning_rate: float = DEFAULT.learning_rate,
+        max_depth: int | None = 1,
+        criterion: str = "gini",
+        splitter: str = "exact",
+        max_bins: int = 256,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: int | float | str | None = None,
+        categorical_features: Any = None,
+        categorical_split: str = "auto",
+        class_weight: Any = None,
+        device: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_bins = max_bins
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.categorical_features = categorical_features
+        self.categorical_split = categorical_split
+        self.class_weight = class_weight
+        self.device = device
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdaBoostClassifier:
+        """Train on a set of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers, or categories in nominal columns; NaN means missing.
+        y : array-like of shape (n_samples,)
+            Classes: numbers or strings.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a row of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        params = self._check_params(("gini", "entropy"))
+        with self._unchanged_on_error():
+            self._fit_boosted(X, y, sample_weight, *params, boost_classes)
+            # trees whose leaves hold their weight for the class they vote for: a sum over them is the vote
+            self._votes = ClassicalForest(
+                [
+                    replace(tree, value=weight * np.eye(self.n_classes_)[tree.value.argmax(axis=1)])
+                    for tree, weight in zip(self._forest.trees, self.estimator_weights_, strict=True)
+                ]
+            )
+        return self
+
+    def _decide(self, votes: np.ndarray, weight: float) -> np.ndarray:
+        """Decision function from the votes (n_rows, n_classes) of trees of this total weight."""
+        decision: np.ndarray
+        if self.n_classes_ == 2:
+            decision = 2.0 * (votes[:, 1] - votes[:, 0]) / weight
+            return decision
+        against = (weight - votes) / (self.n_classes_ - 1)
+        decision = (votes - against) / weight
+        return decision
+
+    def _probabilities(self, decision: np.ndarray) -> np.ndarray:
+        """Softmax of decision / (n_classes - 1), which SAMME is a fit of."""
+        scores = np.stack([-decision, decision], axis=1) / 2.0 if self.n_classes_ == 2 else decision / (self.n_classes_ - 1)
+        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+        shares: np.ndarray = scores / scores.sum(axis=1, keepdims=True)
+        return shares
+
+    def _classes_of(self, decision: np.ndarray) -> np.ndarray:
+        best = (decision > 0).astype(np.intp) if self.n_classes_ == 2 else decision.argmax(axis=1)
+        labels: np.ndarray = self.classes_[best]
+        return labels
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Weighted vote of the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: from -2 (all vote for the first) to 2 (for the second). More: for each class from -1 / (n_classes - 1) to 1.
+        """
+        x = self._check_rows(X)
+        return self._decide(self._summed(x, self._votes), float(self.estimator_weights_.sum()))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of ``classes_``. They rank rows well; as frequencies they are too close to each other.
+        """
+        return self._probabilities(self.decision_function(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The class with the highest vote for each row.
+        """
+        return self._classes_of(self.decision_function(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+        """Weighted vote after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Decisions of the first 1, 2, ... trees.
+        """
+        x = self._check_rows(X)
+        votes = np.zeros((len(x), self.n_classes_))
+        for i, tree in enumerate(self._votes.trees):
+            votes += self._summed(x, ClassicalForest([tree]))
+            yield self._decide(votes, float(self.estimator_weights_[: i + 1].sum()))
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """Predict probabilities after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities from the first 1, 2, ... trees.
+        """
+        for decision in self.staged_decision_function(X):
+            yield self._probabilities(decision)
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """Predict classes after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        ndarray of shape (n_samples,)
+            Classes from the first 1, 2, ... trees.
+        """
+        for decision in self.staged_decision_function(X):
+            yield self._classes_of(decision)
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """Accuracy after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights.
+
+        Yields
+        ------
+        float
+            Accuracy of the first 1, 2, ... trees.
+        """
+        from sklearn.metrics import accuracy_score  # not with the library: importing it takes long
+
+        for labels in self.staged_predict(X):
+            yield float(accuracy_score(y, labels, sample_weight=sample_weight))
+
+
+class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
+    """AdaBoost.R2 for numbers: each tree is grown on rows drawn by weights that shrank where the ones before were right.
+
+    The prediction is the weighted median of the trees'. A tree is tried on all rows; absolute errors are divided by the largest one and put
+    through ``loss``. With their weighted mean r and ``beta = r / (1 - r)``, the tree gets the weight ``learning_rate * log(1 / beta)``.
+
+    Parameters
+    ----------
+    n_estimators : int, default=50
+        Most rounds. Training ends before if a tree makes no error, or if the mean loss reaches 1/2 (with a warning).
+    learning_rate : float, default=1.0
+        Factor on the weights of the trees.
+    max_depth : int or None, default=3
+        Most splits between the root and a leaf; None: no limit.
+    loss : {"linear", "square", "exponential"}, default="linear"
+        Loss of a row from its relative error r: r, r ** 2, or 1 - exp(-r).
+    criterion : {"squared_error", "absolute_error"}, default="squared_error"
+        Impurity that splits decrease; leaves hold means, or medians.
+    splitter : {"exact", "hist"}, default="exact"
+        Cuts between all distinct values, or between at most ``max_bins`` bins.
+    max_bins : int, default=256
+        Most bins for a feature's values with ``splitter="hist"``, 2 to 256.
+    min_samples_leaf : int or float, default=1
+        Least number of drawn training rows in a leaf, or their least share; a row that is drawn twice counts once.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the weight in a leaf, 0 to 0.5.
+    max_features : int, float, "sqrt", "log2" or None, default=None
+        Features that a node looks at: how many, which share, or all of them.
+    categorical_features : None, "from_dtype" or list, default=None
+        Nominal columns: those with a category dtype, or a list of numbers, names or booleans.
+    categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
+        How the categories of a nominal column are divided.
+    device : {"auto", "cpu"}, default="auto"
+        Where to train.
+    n_jobs : int, default=None
+        Threads; None or -1 means all cores. The model does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the draws of rows and of ``max_features``. None means 0: training is always repeatable.
+
+    Attributes
+    ----------
+    n_estimators_ : int
+        Trees that were trained.
+    estimator_weights_ : ndarray of shape (n_estimators_,)
+        Weight of each tree in the median.
+    estimator_errors_ : ndarray of shape (n_estimators_,)
+        Weighted mean loss of each tree.
+    feature_importances_ : ndarray of shape (n_features,)
+        Importance of each feature, adding up to 1.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of str
+        Names of the features, if X had string column names.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from gpuboost import AdaBoostRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = AdaBoostRegressor(n_estimators=20).fit(X, y)
+    >>> bool(model.score(X, y) > 0.5)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = DEFAULT.n_estimators,
+        learning_rate: float = DEFAULT.learning_rate,
+        max_depth: int | None = 3,
+        loss: str = DEFAULT.loss,
+        criterion: str = "squared_error",
+        splitter: str = "exact",
+        max_bins: int = 256,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: int | float | str | None = None,
+        categorical_features: Any = None,
+        categorical_split: str = "auto",
+        device: str = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.loss = loss
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_bins = max_bins
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.categorical_features = categorical_features
+        self.categorical_split = categorical_split
+        self.device = device
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdaBoostRegressor:
+        """Train on a set of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers, or categories in nominal columns; NaN means missing.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights to begin with; a row of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        params = self._check_params(("squared_error", "absolute_error"), loss=self.loss)
+        with self._unchanged_on_error():
+            self._fit_boosted(X, y, sample_weight, *params, boost_values)
+        return self
+
+    def _by_tree(self, x: np.ndarray) -> np.ndarray:
+        """What each tree says, (n_rows, n_trees)."""
+        leaves = self._leaves(x, self._forest)
+        return np.stack([tree.value[leaves[:, t], 0] for t, tree in enumerate(self._forest.trees)], axis=1)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Weighted median of the trees' predictions for each row.
+        """
+        x = self._check_rows(X)
+        chunks = (x[i : i + CHUNK_ROWS] for i in range(0, len(x), CHUNK_ROWS))
+        return np.concatenate([weighted_median(self._by_tree(chunk), self.estimator_weights_) for chunk in chunks])
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """Predict targets after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        ndarray of shape (n_samples,)
+            Weighted median of the first 1, 2, ... trees.
+        """
+        values = self._by_tree(self._check_rows(X))
+        for n in range(1, values.shape[1] + 1):
+            yield weighted_median(values[:, :n], self.estimator_weights_[:n])
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """R squared after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights.
+
+        Yields
+        ------
+        float
+            R squared of the first 1, 2, ... trees.
+        """
+        from sklearn.metrics import r2_score  # not with the library: importing it takes long
+
+        for values in self.staged_predict(X):
+            yield float(r2_score(y, values, sample_weight=sample_weight))
