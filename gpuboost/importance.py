@@ -15,7 +15,6 @@ from sklearn.base import clone, is_classifier
 from gpuboost.backend import get_backend
 from gpuboost.categories import nominal_columns
 from gpuboost.out_of_bag import Bagged, improvements_by_tree, permuted_by_tree, projected_increase, steps_by_tree
-from gpuboost.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -69,18 +68,7 @@ def mdi(model: Any) -> Importance:
         gain = model._ensemble.importance("gain")
         return _result("mdi", model, gain / (gain.sum() or 1.0))
     forest = model._check_fitted()
-    return _result("mdi", model, decrease_by_feature(forest.trees, model.n_features_in_, getattr(model, "estimator_weights_", None)))
-
-
-def decrease_by_feature(trees: Sequence[Tree], n_features: int, tree_weights: np.ndarray | None = None) -> np.ndarray:
-    """Mean over the trees of each feature's share in the decrease of impurity; all 0 if no tree has a split."""
-    weights = np.ones(len(trees)) if tree_weights is None else tree_weights
-    total = np.zeros(n_features)
-    for tree, weight in zip(trees, weights, strict=True):
-        inner = tree.left >= 0
-        own = np.bincount(tree.feature[inner], tree.gain[inner], minlength=n_features)
-        total += weight * own / (own.sum() or 1.0)
-    return total / (total.sum() or 1.0)
+    return _result("mdi", model, forest.importance(model.n_features_in_, getattr(model, "estimator_weights_", None)))
 
 
 # --- from new data

@@ -5,7 +5,19 @@ import numpy as np
 from gpuboost.kernels.cpu._jit import helper, kernel, take_number
 
 BLOCK = 256
-WORD = np.uint64(64)
+ONE, WORD = np.uint64(1), np.uint64(64)
+
+
+@helper
+def goes_left(x, row, node, sets):
+    """Where a node sends a row."""
+    value = np.float64(x[row, np.uint64(node.feature)])
+    if value != value:
+        return node.missing_left != 0
+    if node.first_word < 0:
+        return value <= node.threshold
+    code = np.uint64(value) + ONE
+    return (sets[np.uint64(node.first_word) + code // WORD] >> code % WORD) & ONE != 0
 
 
 @helper
@@ -14,15 +26,7 @@ def walk(x, row, nodes, sets):
     i = np.uint64(0)
     while nodes[i].left >= 0:
         node = nodes[i]
-        value = np.float64(x[row, np.uint64(node.feature)])
-        if value != value:
-            is_left = node.missing_left != 0
-        elif node.first_word < 0:
-            is_left = value <= node.threshold
-        else:
-            code = np.uint64(value) + np.uint64(1)
-            is_left = (sets[np.uint64(node.first_word) + code // WORD] >> code % WORD) & np.uint64(1) != 0
-        i = np.uint64(node.left) + np.uint64(not is_left)
+        i = np.uint64(node.left) + np.uint64(not goes_left(x, row, node, sets))
     return i
 
 
