@@ -14,6 +14,7 @@ from sklearn.base import clone, is_classifier
 
 from gpuboost.backend import get_backend
 from gpuboost.categories import nominal_columns
+from gpuboost.extras import load
 from gpuboost.out_of_bag import Bagged, improvements_by_tree, permuted_by_tree, projected_increase, steps_by_tree
 
 
@@ -393,9 +394,7 @@ class Table:
         DataFrame
             One row for each feature, one column for each method.
         """
-        import pandas as pd
-
-        return pd.DataFrame(self.values.T, index=self.names, columns=self.methods)
+        return load("pandas", "to_frame").DataFrame(self.values.T, index=self.names, columns=self.methods)
 
 
 def table(model: Any, X: Any, y: Any, methods: Sequence[str] = ("mdi", "mda")) -> Table:
@@ -455,13 +454,12 @@ def plot(table: Table, max_features: int = 30) -> Any:
     matplotlib.figure.Figure
         The figure; bars are importances, whiskers two standard errors.
     """
-    from matplotlib.figure import Figure
-
+    figure_module = load("matplotlib.figure", "importance.plot")
     order = np.argsort(-table.values[0], kind="stable")[:max_features]
     names = [_shorten(table.names[f]) for f in order]
     n_methods, n = len(table.methods), len(order)
     label_inches = 0.075 * max(map(len, names)) + 0.3
-    figure = Figure(figsize=(label_inches + 2.2 * n_methods, 0.8 + 0.24 * n), layout="constrained")
+    figure = figure_module.Figure(figsize=(label_inches + 2.2 * n_methods, 0.8 + 0.24 * n), layout="constrained")
     panels = figure.subplots(1, n_methods, sharey=True, squeeze=False)[0]
     for k, (panel, method) in enumerate(zip(panels, table.methods, strict=True)):
         errors = 2.0 * table.errors[k, order]
