@@ -56,7 +56,7 @@ class Peer:
     #: Whether it takes arrays that are on a GPU.
     takes_device_input: ClassVar[bool] = False
 
-    def __init__(self, task: str, settings: Settings, threads: int, device: str) -> None:
+    def __init__(self, task: str, settings: Settings, threads: int, device: str = "cpu") -> None:
         self.task, self.settings, self.threads, self.device = task, settings, threads, device
 
     @classmethod
