@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpuboost.config import Number
+from gpuboost.extras import load
 from gpuboost.tree import ClassicalTree, Tree
 
 #: Colours that people with any kind of colour vision can tell apart (Okabe and Ito 2008); hatches tell further classes apart.
@@ -108,10 +109,7 @@ def plot_tree(model: Any, tree: int = 0, *, max_depth: int | None = 4, feature_n
     """
     view = _view(model, tree, feature_names, decimals)
     Number(0, integer=True, none=True).check("max_depth", max_depth)
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("plot_tree needs matplotlib: install it with pip install 'gpuboost-trees[plot]'") from error
+    plt = load("matplotlib.pyplot", "plot_tree")
     places = _places(view.tree, max_depth)
     width, height = max(x for x, _ in places.values()) + 1.0, max(depth for _, depth in places.values()) + 1.0
     if ax is None:

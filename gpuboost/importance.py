@@ -14,8 +14,8 @@ from sklearn.base import clone, is_classifier
 
 from gpuboost.backend import get_backend
 from gpuboost.categories import nominal_columns
+from gpuboost.extras import load
 from gpuboost.out_of_bag import Bagged, improvements_by_tree, permuted_by_tree, projected_increase, steps_by_tree
-from gpuboost.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -69,18 +69,7 @@ def mdi(model: Any) -> Importance:
         gain = model._ensemble.importance("gain")
         return _result("mdi", model, gain / (gain.sum() or 1.0))
     forest = model._check_fitted()
-    return _result("mdi", model, decrease_by_feature(forest.trees, model.n_features_in_, getattr(model, "estimator_weights_", None)))
-
-
-def decrease_by_feature(trees: Sequence[Tree], n_features: int, tree_weights: np.ndarray | None = None) -> np.ndarray:
-    """Mean over the trees of each feature's share in the decrease of impurity; all 0 if no tree has a split."""
-    weights = np.ones(len(trees)) if tree_weights is None else tree_weights
-    total = np.zeros(n_features)
-    for tree, weight in zip(trees, weights, strict=True):
-        inner = tree.left >= 0
-        own = np.bincount(tree.feature[inner], tree.gain[inner], minlength=n_features)
-        total += weight * own / (own.sum() or 1.0)
-    return total / (total.sum() or 1.0)
+    return _result("mdi", model, forest.importance(model.n_features_in_, getattr(model, "estimator_weights_", None)))
 
 
 # --- from new data
@@ -405,9 +394,7 @@ class Table:
         DataFrame
             One row for each feature, one column for each method.
         """
-        import pandas as pd
-
-        return pd.DataFrame(self.values.T, index=self.names, columns=self.methods)
+        return load("pandas", "to_frame").DataFrame(self.values.T, index=self.names, columns=self.methods)
 
 
 def table(model: Any, X: Any, y: Any, methods: Sequence[str] = ("mdi", "mda")) -> Table:
@@ -467,13 +454,12 @@ def plot(table: Table, max_features: int = 30) -> Any:
     matplotlib.figure.Figure
         The figure; bars are importances, whiskers two standard errors.
     """
-    from matplotlib.figure import Figure
-
+    figure_module = load("matplotlib.figure", "importance.plot")
     order = np.argsort(-table.values[0], kind="stable")[:max_features]
     names = [_shorten(table.names[f]) for f in order]
     n_methods, n = len(table.methods), len(order)
     label_inches = 0.075 * max(map(len, names)) + 0.3
-    figure = Figure(figsize=(label_inches + 2.2 * n_methods, 0.8 + 0.24 * n), layout="constrained")
+    figure = figure_module.Figure(figsize=(label_inches + 2.2 * n_methods, 0.8 + 0.24 * n), layout="constrained")
     panels = figure.subplots(1, n_methods, sharey=True, squeeze=False)[0]
     for k, (panel, method) in enumerate(zip(panels, table.methods, strict=True)):
         errors = 2.0 * table.errors[k, order]

@@ -118,6 +118,14 @@ class ClassicalForest:
 
     trees: list[ClassicalTree]
 
+    def importance(self, n_features: int, tree_weights: np.ndarray | None = None) -> np.ndarray:
+        """Mean over the trees of each feature's share in the decrease of impurity; all 0 if no tree has a split."""
+        weights = np.ones(len(self.trees)) if tree_weights is None else tree_weights
+        total = np.zeros(n_features)
+        for tree, weight in zip(self.trees, weights, strict=True):
+            total += weight * tree.importance(n_features)
+        return total / (total.sum() or 1.0)
+
     def fingerprint(self, *more: np.ndarray) -> str:
         """SHA-256 of the trees, and of further arrays (numbers or text) that predictions depend on."""
         digest = hashlib.sha256(np.array([len(self.trees), *map(len, more)], "<i8").tobytes())

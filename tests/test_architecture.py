@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LINES = [
-    ["dtypes", "formulas", "quantiles", "data", "categories"],
+    ["dtypes", "formulas", "quantiles", "data", "categories", "extras"],
     ["fixed_point"],
     ["config", "losses", "metrics"],
     ["backend"],

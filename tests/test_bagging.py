@@ -12,7 +12,7 @@ def test_the_ith_draw_is_a_hash_of_i(backend):
     n = 1000
     counts = Bags.of(np.ones(n), None, seed=3).counts(7, backend)
     key = backend.mix_key(3, BAGS, 7)
-    drawn = (hash32(key, np.arange(n, dtype=np.uint32)).astype(np.uint64) * np.uint64(n)) >> np.uint64(32)
+    drawn = (hash32(key, hash32(key, np.arange(n, dtype=np.uint32))).astype(np.uint64) * np.uint64(n)) >> np.uint64(32)
     np.testing.assert_array_equal(counts, np.bincount(drawn.astype(int), minlength=n))
 
 

@@ -123,7 +123,12 @@ class BaseClassical(BaseTrees):
             64 hexadecimal digits.
         """
         forest, values = self._check_fitted(), self._categories.values
-        return forest.fingerprint(self._first_channel, np.array(list(values), np.int64), *values.values())
+        return forest.fingerprint(self._first_channel, *self._tree_weights, np.array(list(values), np.int64), *values.values())
+
+    @property
+    def _tree_weights(self) -> tuple[np.ndarray, ...]:
+        """Weights of the trees, if they differ."""
+        return ()
 
     # --- predictions
 
@@ -173,7 +178,9 @@ class BaseClassical(BaseTrees):
                 node = parent[node]
                 row, node = row[node >= 0], node[node >= 0]
         entries = np.concatenate(rows), np.concatenate(columns)
-        return csr_matrix((np.ones(len(entries[0]), np.int64), entries), shape=(len(x), begin[-1]))
+        paths = csr_matrix((np.ones(len(entries[0]), np.int64), entries), shape=(len(x), begin[-1]))
+        paths.sort_indices()
+        return paths
 
     def _by_output(self, values: np.ndarray) -> Any:
         """Class shares (n_rows, n_channels) as scikit-learn hands them out: one array, or a list of one for each output."""
@@ -187,3 +194,12 @@ class BaseClassical(BaseTrees):
             labels: np.ndarray = self.classes_[shares.argmax(axis=1)]
             return labels
         return np.stack([own[part.argmax(axis=1)] for own, part in zip(self.classes_, shares, strict=True)], axis=1)
+
+
+def check_counts(data: Training) -> None:
+    """Poisson deviance needs targets of at least 0 whose mean is not 0."""
+    if (data.y < 0).any():
+        row = int(np.flatnonzero((data.y < 0).any(axis=1))[0])
+        raise ValueError(f"criterion='poisson' needs y of at least 0; got {data.y[row]} at row {row}")
+    if not (data.y.sum(axis=0) > 0).all():
+        raise ValueError("criterion='poisson' needs y with a positive sum; got only zeros")

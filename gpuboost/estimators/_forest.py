@@ -8,7 +8,6 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_matrix
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from gpuboost.backend import Backend, get_backend
@@ -16,7 +15,7 @@ from gpuboost.bagging import Bags, TreeWeights, check_max_samples, out_of_bag
 from gpuboost.cart import CLASS_CRITERIA, VALUE_CRITERIA, GrowingTree, TreeGrower, TreeParams, check_choice
 from gpuboost.coding import CodedMatrix, code_matrix
 from gpuboost.config import RANGES
-from gpuboost.estimators._classical import BaseClassical, Training
+from gpuboost.estimators._classical import BaseClassical, Training, check_counts
 from gpuboost.estimators.tree import TREES
 from gpuboost.leaf_targets import LeafTargets
 from gpuboost.tree import ClassicalForest, ClassicalTree
@@ -239,34 +238,13 @@ class BaseForest(BaseClassical):
         n_nodes_ptr : ndarray of shape (n_estimators + 1,)
             The columns from ``n_nodes_ptr[i]`` to ``n_nodes_ptr[i + 1]`` are the nodes of tree i.
         """
-        leaves, trees = self.apply(X), self._check_fitted().trees
-        begin = np.concatenate([[0], np.cumsum([len(tree.left) for tree in trees])])
-        rows, columns = [], []
-        for tree, first, node in zip(trees, begin, leaves.T.astype(np.int64), strict=False):
-            parent = np.full(len(tree.left), -1, np.int64)
-            inner = np.flatnonzero(tree.left >= 0)
-            parent[tree.left[inner]] = parent[tree.right[inner]] = inner
-            row = np.arange(len(leaves))
-            while len(row):
-                rows.append(row)
-                columns.append(first + node)
-                node = parent[node]
-                row, node = row[node >= 0], node[node >= 0]
-        entries = np.concatenate(rows), np.concatenate(columns)
-        indicator = csr_matrix((np.ones(len(entries[0]), np.int64), entries), shape=(len(leaves), int(begin[-1])))
-        indicator.sort_indices()
-        return indicator, begin
+        x, forest = self._check_rows(X), self._check_fitted()
+        return self._paths(x, forest), forest.walk_arrays[0]
 
     @property
     def feature_importances_(self) -> np.ndarray:
         """Importance of each feature, adding up to 1: the mean over the trees of its part of the decrease of impurity."""
-        trees = self._check_fitted().trees
-        total = np.zeros(self.n_features_in_)
-        for tree in trees:
-            inner = tree.left >= 0
-            own = np.bincount(tree.feature[inner], tree.gain[inner], len(total))
-            total += own / own.sum() if own.sum() > 0 else 0.0
-        return total / total.sum() if total.sum() > 0 else total
+        return self._check_fitted().importance(self.n_features_in_)
 
 
 class BaseForestClassifier(ClassifierMixin, BaseForest):
@@ -477,8 +455,8 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
         return super()._check_params()
 
     def _check_targets(self, data: Training) -> None:
-        if self.criterion == "poisson" and ((data.y < 0).any() or not (data.y.sum(axis=0) > 0).all()):
-            raise ValueError(f"criterion='poisson' needs targets of at least 0, not all of them 0; the least in y is {data.y.min()}")
+        if self.criterion == "poisson":
+            check_counts(data)
 
     def _keep_for_later(self, data: Training, weights: TreeWeights, backend: Backend) -> None:
         trees = self._check_fitted().trees

@@ -14,7 +14,6 @@ from gpuboost.adaboost import AdaBoostParams, Boosted, boost_classes, boost_valu
 from gpuboost.backend import get_backend
 from gpuboost.cart import TreeGrower, TreeParams, check_choice
 from gpuboost.estimators._classical import BaseClassical, Training
-from gpuboost.importance import decrease_by_feature
 from gpuboost.tree import ClassicalForest
 
 DEFAULT = AdaBoostParams()
@@ -53,8 +52,11 @@ class BaseAdaBoost(BaseClassical):
     @property
     def feature_importances_(self) -> np.ndarray:
         """Mean over the trees, by their weights, of each feature's share in the decrease of impurity."""
-        forest = self._check_fitted()
-        return decrease_by_feature(forest.trees, self.n_features_in_, self.estimator_weights_)
+        return self._check_fitted().importance(self.n_features_in_, self.estimator_weights_)
+
+    @property
+    def _tree_weights(self) -> tuple[np.ndarray, ...]:
+        return (self.estimator_weights_,)
 
 
 class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):

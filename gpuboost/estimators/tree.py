@@ -17,7 +17,7 @@ from gpuboost.backend import Backend, get_backend
 from gpuboost.cart import CLASS_CRITERIA, VALUE_CRITERIA, GrowingTree, TreeGrower, TreeParams, TreeTargets, check_choice
 from gpuboost.config import Number
 from gpuboost.data import check_weight, class_codes, to_native
-from gpuboost.estimators._classical import BaseClassical, Training
+from gpuboost.estimators._classical import BaseClassical, Training, check_counts
 from gpuboost.pruning import PruningPath, choose_alpha, losses_along, node_losses, prune, reduce_error, weakest_links
 from gpuboost.tree import ClassicalForest, ClassicalTree
 
@@ -93,7 +93,7 @@ class BaseDecisionTree(BaseClassical):
             if params.splitter == "midpoint" and data.categories.values:
                 raise ValueError("categorical_features cannot be used with splitter='midpoint': categories have no middle")
             if params.criterion == "poisson":
-                _check_counts(data)
+                check_counts(data)
             tree, self.ccp_alpha_ = self._grow(data, params, folds)
             self._set_trained(data, ClassicalForest([tree]))
 
@@ -619,12 +619,3 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         """
         values = self._values(X)
         return values[:, 0] if self._one_column else values
-
-
-def _check_counts(data: Training) -> None:
-    """Poisson deviance needs targets of at least 0 whose mean is not 0."""
-    if (data.y < 0).any():
-        row = int(np.flatnonzero((data.y < 0).any(axis=1))[0])
-        raise ValueError(f"criterion='poisson' needs y of at least 0; got {data.y[row]} at row {row}")
-    if not (data.y.sum(axis=0) > 0).all():
-        raise ValueError("criterion='poisson' needs y with a positive sum; got only zeros")

@@ -1,11 +1,24 @@
-"""Prediction with classical trees: blocks of rows walk one tree after another, so that a tree's upper nodes stay in the cache."""
+"""Prediction with classical trees: blocks of rows walk one tree after another, so that a tree stays in the cache for a block."""
 
 import numpy as np
 
 from gpuboost.kernels.cpu._jit import helper, kernel, take_number
 
-BLOCK = 256
-WORD = np.uint64(64)
+#: Rows of a block: few enough for the threads to share, many enough for a deep tree's megabyte to be fetched once for all of them.
+MIN_BLOCK, MAX_BLOCK, MIN_BLOCKS = 256, 8192, 16
+ONE, WORD = np.uint64(1), np.uint64(64)
+
+
+@helper
+def goes_left(x, row, node, sets):
+    """Where a node sends a row."""
+    value = np.float64(x[row, np.uint64(node.feature)])
+    if value != value:
+        return node.missing_left != 0
+    if node.first_word < 0:
+        return value <= node.threshold
+    code = np.uint64(value) + ONE
+    return (sets[np.uint64(node.first_word) + code // WORD] >> code % WORD) & ONE != 0
 
 
 @helper
@@ -14,16 +27,14 @@ def walk(x, row, nodes, sets):
     i = np.uint64(0)
     while nodes[i].left >= 0:
         node = nodes[i]
-        value = np.float64(x[row, np.uint64(node.feature)])
-        if value != value:
-            is_left = node.missing_left != 0
-        elif node.first_word < 0:
-            is_left = value <= node.threshold
-        else:
-            code = np.uint64(value) + np.uint64(1)
-            is_left = (sets[np.uint64(node.first_word) + code // WORD] >> code % WORD) & np.uint64(1) != 0
-        i = np.uint64(node.left) + np.uint64(not is_left)
+        i = np.uint64(node.left) + np.uint64(not goes_left(x, row, node, sets))
     return i
+
+
+@helper
+def block_rows(n_rows):
+    """Rows of a block."""
+    return max(MIN_BLOCK, min(MAX_BLOCK, n_rows // MIN_BLOCKS))
 
 
 @kernel
@@ -37,12 +48,12 @@ def find_leaves(
     out,  # (n_rows, n_trees) int32, OUT: number of the leaf in its tree
 ):
     """The leaf of each row in each tree."""
-    n_rows = x.shape[0]
+    n_rows, size = x.shape[0], block_rows(x.shape[0])
     block = take_number(counter)
-    while block * BLOCK < n_rows:
+    while block * size < n_rows:
         for t in range(begin.shape[0] - 1):
             own, own_sets = nodes[begin[t] : begin[t + 1]], sets[first_set[t] : first_set[t + 1]]
-            for row in range(np.uint64(block * BLOCK), np.uint64(min((block + 1) * BLOCK, n_rows))):
+            for row in range(np.uint64(block * size), np.uint64(min((block + 1) * size, n_rows))):
                 out[row, t] = np.int32(walk(x, row, own, own_sets))
         block = take_number(counter)
 
@@ -62,11 +73,12 @@ def sum_values(
 ):
     """Sum of the values of each row's leaves, in the order of the trees."""
     n_rows, n_channels = out.shape
+    size = block_rows(n_rows)
     block = take_number(counter)
-    while block * BLOCK < n_rows:
+    while block * size < n_rows:
         for t in range(begin.shape[0] - 1):
             own, own_sets = nodes[begin[t] : begin[t + 1]], sets[first_set[t] : first_set[t + 1]]
-            for row in range(np.uint64(block * BLOCK), np.uint64(min((block + 1) * BLOCK, n_rows))):
+            for row in range(np.uint64(block * size), np.uint64(min((block + 1) * size, n_rows))):
                 leaf = values[np.uint64(begin[t]) + walk(x, row, own, own_sets)]
                 if hard:
                     for o in range(first_channel.shape[0] - 1):

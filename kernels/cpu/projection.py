@@ -14,20 +14,7 @@ Rows that no row of the bag goes along with stay with the mean of the level abov
 import numpy as np
 
 from gpuboost.kernels.cpu._jit import helper, kernel
-
-ONE, WORD = np.uint64(1), np.uint64(64)
-
-
-@helper
-def goes_left(x, row, node, sets):
-    """Where a node sends a row."""
-    value = x[row, node.feature]
-    if value != value:
-        return node.missing_left != 0
-    if node.first_word < 0:
-        return value <= node.threshold
-    code = np.uint64(value) + ONE
-    return (sets[np.uint64(node.first_word) + code // WORD] >> code % WORD) & ONE != 0
+from gpuboost.kernels.cpu.cart_predict import goes_left
 
 
 @helper

@@ -39,12 +39,15 @@ def draw_bag(
     key,
     out,  # (n_rows,) int32, OUT: how often each row is drawn
 ):
-    """Draw rows with replacement; the i-th draw depends on the key and i alone."""
+    """Draw rows with replacement; the i-th draw depends on the key and i alone.
+
+    It is hashed twice: numbers hashed once under two keys may be the same sequence, begun at another place.
+    """
     n_rows = np.uint64(out.shape[0])
     for i in range(n_rows):
         out[i] = 0
     for i in range(np.uint64(n_draws)):
-        out[(np.uint64(hash32(key, i)) * n_rows) >> np.uint64(32)] += 1
+        out[(np.uint64(hash32(key, hash32(key, i))) * n_rows) >> np.uint64(32)] += 1
 
 
 @kernel

@@ -1,0 +1,14 @@
+"""Packages that only some functions need: imported when they are used, with an error that says what to install."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+def load(module: str, purpose: str) -> Any:
+    """Import a module that the library can do without."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{purpose} needs {module.split('.')[0]}: pip install {module.split('.')[0]}") from error
