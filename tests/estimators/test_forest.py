@@ -290,12 +290,17 @@ def test_importances_are_the_mean_over_trees():
 @pytest.mark.parametrize("load", [load_digits, load_breast_cancer, load_diabetes])
 @pytest.mark.parametrize("name", ["RandomForest", "ExtraTrees"])
 def test_as_good_as_scikit_learn(load, name):
-    """The same number of trees and the same parameters: scores of five folds differ by no more than their noise."""
+    """The same number of trees and the same parameters: scores of three seeds and five folds differ by no more than their noise.
+
+    On diabetes the seed alone moves the mean of the folds by 0.012.
+    """
     x, y = load(return_X_y=True)
     kind = f"{name}{'Regressor' if load is load_diabetes else 'Classifier'}"
-    own = cross_val_score(getattr(gpuboost, kind)(n_estimators=50), x, y)
-    peer = cross_val_score(getattr(ensemble, kind)(n_estimators=50, random_state=0, n_jobs=2), x, y)
-    assert own.mean() > peer.mean() - 2 * np.std(own - peer) / np.sqrt(5) - 0.005
+    own, peer = (
+        np.mean([cross_val_score(getattr(library, kind)(n_estimators=30, random_state=seed, n_jobs=1), x, y) for seed in range(3)], axis=0)
+        for library in (gpuboost, ensemble)
+    )
+    assert own.mean() > peer.mean() - 2 * np.std(own - peer) / np.sqrt(5) - 0.01
 
 
 # --- quantiles
