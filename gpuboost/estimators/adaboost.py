@@ -93,8 +93,8 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"`` and numbers only, no
-        ``criterion="absolute_error"``. Rows are predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"`` and numbers only. Rows are predicted on
+        the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -368,7 +368,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
         How the categories of a nominal column are divided.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"`` and numbers only, no
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"`` and numbers only, and no
         ``criterion="absolute_error"``. Rows are predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The model does not depend on it.

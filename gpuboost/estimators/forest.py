@@ -57,8 +57,8 @@ class RandomForestClassifier(BaseForestClassifier):
         Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``: the forest is then exactly the one of a
         single fit. Data and parameters must be those of the first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, no ``criterion="absolute_error"`` and no
-        ``max_leaf_nodes``. Rows are predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no ``max_leaf_nodes``. Rows are predicted
+        on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The forest does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -147,7 +147,7 @@ class RandomForestRegressor(BaseForestRegressor):
         Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``: the forest is then exactly the one of a
         single fit. Data and parameters must be those of the first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, no ``criterion="absolute_error"`` and no
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no ``criterion="absolute_error"`` or
         ``max_leaf_nodes``. Rows are predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The forest does not depend on it.
@@ -236,8 +236,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``: the forest is then exactly the one of a
         single fit. Data and parameters must be those of the first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, no ``criterion="absolute_error"`` and no
-        ``max_leaf_nodes``. Rows are predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no ``max_leaf_nodes``. Rows are predicted
+        on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The forest does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -372,7 +372,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``: the forest is then exactly the one of a
         single fit. Data and parameters must be those of the first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, no ``criterion="absolute_error"`` and no
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no ``criterion="absolute_error"`` or
         ``max_leaf_nodes``. Rows are predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The forest does not depend on it.

@@ -319,8 +319,8 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     max_bins : int, default=256
         Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"`` and numbers only, no
-        ``criterion="absolute_error"`` and no ``max_leaf_nodes``. Rows are predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"`` and numbers only, and no
+        ``max_leaf_nodes``. Rows are predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -513,8 +513,8 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     max_bins : int, default=256
         Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"`` and numbers only, no
-        ``criterion="absolute_error"`` and no ``max_leaf_nodes``. Rows are predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"`` and numbers only, and no
+        ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
