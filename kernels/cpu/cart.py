@@ -266,12 +266,11 @@ def sum_marked_codes(code, weight, classes, values, n_outputs, n_cell, n_codes, 
     for i in range(n):
         mark(bits, summary, code[i])
     m = take_marked(bits, summary, n_codes, present[1:])
-    shift = 1
     if present[1] == 0:  # the missing value
-        m, shift = m - 1, 0
+        m -= 1
         for j in range(m + 1):
             present[j] = present[j + 1]
-    for j in range(1 - shift, m + 1):
+    for j in range(m + 1):
         place[present[j]] = j
         counts[j] = 0
         for c in range(n_cell):
