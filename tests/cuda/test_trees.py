@@ -162,6 +162,19 @@ def test_the_order_of_threads_and_blocks_does_not_matter(forest, order, device):
         assert_same(FORESTS[forest], x, y, weight, n_estimators=2)
 
 
+@pytest.mark.parametrize("forest", FORESTS)
+def test_check_mode_finds_nothing(forest, device):
+    """With all 255 bins and several outputs; ``test_device.py`` runs the trainings of the workload in all orders."""
+    if device != "emulated":
+        pytest.skip("a GPU has no check mode")
+    x, a, weight = make(n=400, classes=3 if "classes" in forest else 0)
+    _, b, _ = make(n=400, classes=2 if "classes" in forest else 0, seed=1)
+    control.clear_reports()
+    with control.configure(order="random", seed=2, mode="check"):
+        assert_same(FORESTS[forest], x, np.stack([a, b], axis=1), weight, max_depth=4, max_features=2)
+    assert control.reports() == []
+
+
 def test_batches_and_threads_do_not_matter(monkeypatch):
     x, y, _ = make(classes=2)
     expected = assert_same(RandomForestClassifier, x, y, n_estimators=5).fingerprint()
