@@ -182,6 +182,18 @@ class TreeGrower:
 
     def grow(self, tree: GrowingTree) -> ClassicalTree:
         """Grow one tree; may be called from several threads at once."""
+        return self._grow_together([tree])[0]
+
+    def _grow_together(self, trees: list[GrowingTree]) -> list[ClassicalTree]:
+        """Grow as many trees as the backend likes to have at once."""
+        if not hasattr(self._own, "grower"):
+            n_ranks = len(self.targets.ranks[1]) if self.criterion == ABSOLUTE else 0
+            self._own.grower = self.backend.make_tree_grower(self.coded, self.probability, self.targets.first_channel, n_ranks)
+        grown = self._own.grower.grow_together([self._job(tree) for tree in trees])
+        return [self._finish(tree, *own) for tree, own in zip(trees, grown, strict=True)]
+
+    def _job(self, tree: GrowingTree) -> tuple[Any, ...]:
+        """A tree to be grown, as ``kernels/cpu/backend.py: CpuTreeGrower.grow`` takes it."""
         targets, params = self.targets, self.params
         rows = np.flatnonzero(tree.weight > 0).astype(ROW)
         weight, total_weight = tree.weight, float(tree.weight.sum())
@@ -196,14 +208,14 @@ class TreeGrower:
             max_leaves = min(max_leaves, int(params.max_leaf_nodes))
         if params.max_depth is not None:
             max_leaves = min(max_leaves, 2 ** min(int(params.max_depth), 40))
-        if not hasattr(self._own, "grower"):
-            n_ranks = len(by_rank) if self.criterion == ABSOLUTE else 0
-            self._own.grower = self.backend.make_tree_grower(self.coded, self.probability, targets.first_channel, n_ranks)
         scaled = by_rank * (value_scale / weight_scale) if self.criterion == ABSOLUTE else by_rank
-        nodes, sets, by_leaves = self._own.grower.grow(
-            rows, np.rint(weight * weight_scale).astype(np.int64), targets.classes, values, rank, scaled, growth, max_leaves
-        )
-        node_weight, value, impurity = self._own.grower.describe(nodes, by_leaves, weight, targets.classes, targets.y, self.criterion)
+        return rows, np.rint(weight * weight_scale).astype(np.int64), targets.classes, values, rank, scaled, growth, max_leaves
+
+    def _finish(self, tree: GrowingTree, nodes: np.ndarray, sets: np.ndarray, by_leaves: np.ndarray) -> ClassicalTree:
+        """A grown tree with what its nodes say; ``by_leaves`` are its rows, those of each leaf together."""
+        targets = self.targets
+        describe = self._own.grower.describe
+        node_weight, value, impurity = describe(nodes, by_leaves, tree.weight, targets.classes, targets.y, self.criterion)
         inner = nodes["left"] >= 0
         return ClassicalTree(
             feature=np.where(inner, nodes["feature"], -1).astype(np.int32),
@@ -223,11 +235,13 @@ class TreeGrower:
     def grow_all(self, n_trees: int, tree: Callable[[int], GrowingTree]) -> list[ClassicalTree]:
         """Grow trees side by side; ``tree(i)`` says what the i-th is grown on."""
         trees: list[Any] = [None] * n_trees
+        step = self.backend.trees_at_once(self.coded.n_rows, self.targets.n_outputs)
 
-        def grow_one(i: int) -> None:
-            trees[i] = self.grow(tree(i))
+        def grow_some(i: int) -> None:
+            batch = range(i * step, min((i + 1) * step, n_trees))
+            trees[batch.start : batch.stop] = self._grow_together([tree(t) for t in batch])
 
-        self.backend.share_out(n_trees, grow_one)
+        self.backend.share_out(-(-n_trees // step), grow_some)
         return trees
 
     def _growth(self, rows: np.ndarray, total_weight: float, key: Any) -> np.ndarray:

@@ -155,6 +155,9 @@ LABEL_SPLIT = np.dtype(
 #: Criteria of classical trees. Gini impurity and squared error are one: both are decided by sums of squares.
 SQUARES, ENTROPY, POISSON, MISCLASSIFICATION, ABSOLUTE = 0, 1, 2, 3, 4
 
+#: A score has to be higher by this part to count as higher: ties go to the lowest (feature, cut), whatever the rounding of the division.
+TIE = 2.0**-44
+
 #: How a classical tree finds the cut of a feature: the best one, one at random, the middle of the cell.
 BEST, RANDOM, MIDPOINT = 0, 1, 2
 

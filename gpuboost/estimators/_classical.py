@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from gpuboost.backend import Backend, device_of, get_backend, n_threads
+from gpuboost.backend import Backend, check_device, device_of, get_backend, n_threads
 from gpuboost.cart import TreeParams, TreeTargets
 from gpuboost.categories import Categories
 from gpuboost.coding import CodedMatrix, code_matrix
@@ -56,13 +56,28 @@ class Training:
 class BaseClassical(BaseTrees):
     """What classical estimators share."""
 
-    def _check_device(self) -> None:
-        """Classical trees are grown on the CPU."""
-        if self.device not in ("auto", "cpu"):
-            raise ValueError(f"device must be 'auto' or 'cpu': {type(self).__name__} is not available on CUDA yet; got {self.device!r}")
+    def _check_device(self, params: TreeParams) -> None:
+        """Raise unless the device exists here and can grow such trees."""
+        check_device(self.device)
         n_threads(self.n_jobs)
+        if self.device in ("auto", "cpu"):
+            return
+        splitter = getattr(self, "splitter", "hist")  # forests work on bins, whatever the splitter
+        refused = {
+            "splitter": (splitter, splitter == "hist", "splitter='hist'"),
+            "criterion": (params.criterion, params.criterion != "absolute_error", "another criterion"),
+            "max_leaf_nodes": (params.max_leaf_nodes, params.max_leaf_nodes is None, "max_depth or min_samples_leaf as a limit"),
+        }
+        for name, (value, possible, instead) in refused.items():
+            if not possible:
+                raise ValueError(f"{name}={value!r} is not available on device={self.device!r}: use {instead}, or device='cpu'")
+
+    def _training_backend(self) -> Backend:
+        """Where trees are grown: "auto" is the CPU, as nobody has measured yet from which size on a GPU grows classical trees faster."""
+        return get_backend("cpu" if self.device == "auto" else self.device, self.n_jobs)
 
     def _backend(self, n_rows: int) -> Backend:
+        """Where rows are predicted: on the CPU, wherever the trees were grown."""
         return get_backend("cpu", 1 if n_rows < 256 else self.n_jobs)
 
     # --- training data
@@ -71,6 +86,11 @@ class BaseClassical(BaseTrees):
         """Check and encode everything that ``fit`` gets; sets n_features_in_ and feature_names_in_."""
         self._check_on_host(x)
         categories = Categories.fit(x, self.categorical_features)
+        if categories.values and self.device not in ("auto", "cpu"):
+            raise ValueError(
+                f"categorical_features={self.categorical_features!r} is not available on device={self.device!r}: "
+                "encode these columns as numbers, or use device='cpu'"
+            )
         x, y = self._validate(categories.encode(x), y, reset=True, multi_output=True)
         y = y.reshape(len(y), -1)
         one_column = y.shape[1] == 1
@@ -150,7 +170,7 @@ class BaseClassical(BaseTrees):
 
     def _check_on_host(self, x: Any) -> None:
         if device_of(x) is not None:
-            raise ValueError(f"X must be on the host: {type(self).__name__} is not available on CUDA yet; pass a copy of X on the host")
+            raise ValueError(f"X must be on the host: {type(self).__name__} takes no arrays on a device; pass a copy of X on the host")
 
     def _summed(self, x: np.ndarray, forest: ClassicalForest, hard: bool = False) -> np.ndarray:
         """Sum over the trees of what their leaves say (or of votes), (n_rows, n_channels)."""

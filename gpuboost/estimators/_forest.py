@@ -64,7 +64,7 @@ class BaseForest(BaseClassical):
             raise ValueError(f"oob_score must be True, False or a function metric(y_true, y_pred); got {self.oob_score!r}")
         if self.oob_score and not self.bootstrap:
             raise ValueError(f"oob_score={self.oob_score!r} needs bootstrap=True: without bags no row is outside of one")
-        self._check_device()
+        self._check_device(params)
         return params
 
     def _fit_forest(self, x: Any, y: Any, sample_weight: Any, classification: bool) -> None:
@@ -73,8 +73,8 @@ class BaseForest(BaseClassical):
         with self._unchanged_on_error():
             data = self._prepare(x, y, sample_weight, classification)
             self._check_targets(data)
-            with get_backend("cpu", self.n_jobs) as backend:
-                coded = code_matrix(data.x, data.weight, data.categories.mask(data.x.shape[1]), params.max_bins, backend)
+            with self._training_backend() as backend:
+                coded = code_matrix(data.x, data.weight, data.categories.mask(data.x.shape[1]), params.max_bins, backend.host)
                 origin = self._origin(data, coded, params, self._fitted_seed if trees and not self._seed_is_fixed else self._seed())
                 if trees:
                     self._check_origin(origin)
@@ -85,8 +85,8 @@ class BaseForest(BaseClassical):
                 trees = trees + self._grow(len(trees), TreeGrower(coded, data.targets, params, backend), weights)
                 self._set_trained(data, ClassicalForest(trees))
                 self.n_estimators_ = len(trees)
-                self._set_out_of_bag(data, backend)
-                self._keep_for_later(data, weights, backend)
+                self._set_out_of_bag(data, backend.host)
+                self._keep_for_later(data, weights, backend.host)
 
     def _trees_to_keep(self) -> list[ClassicalTree]:
         """Trees that a warm start adds to."""
@@ -135,7 +135,7 @@ class BaseForest(BaseClassical):
 
     def _grow(self, first: int, grower: TreeGrower, weights: TreeWeights) -> list[ClassicalTree]:
         """Trees from number ``first`` on; what a tree is made from depends on its number alone."""
-        backend, seed, n, verbose = grower.backend, self._fitted_seed, int(self.n_estimators), int(self.verbose)
+        backend, seed, n, verbose = grower.backend.host, self._fitted_seed, int(self.n_estimators), int(self.verbose)
 
         def tree(i: int) -> GrowingTree:
             number = first + i

@@ -11,7 +11,6 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
 from gpuboost.adaboost import AdaBoostParams, Boosted, boost_classes, boost_values, weighted_median
-from gpuboost.backend import get_backend
 from gpuboost.cart import TreeGrower, TreeParams, check_choice
 from gpuboost.estimators._classical import BaseClassical, Training
 from gpuboost.tree import ClassicalForest
@@ -28,7 +27,6 @@ class BaseAdaBoost(BaseClassical):
 
     def _check_params(self, criteria: tuple[str, ...], **loop: Any) -> tuple[AdaBoostParams, TreeParams]:
         """Parameters of the loop and of the trees; raises before any work is done."""
-        self._check_device()
         check_choice("criterion", self.criterion, criteria)
         check_choice("splitter", self.splitter, ("exact", "hist"))
         names = (
@@ -36,15 +34,17 @@ class BaseAdaBoost(BaseClassical):
             "categorical_split",
         )  # fmt: skip
         params = AdaBoostParams(n_estimators=self.n_estimators, learning_rate=self.learning_rate, **loop)
-        return params, TreeParams(**{name: getattr(self, name) for name in names})
+        tree_params = TreeParams(**{name: getattr(self, name) for name in names})
+        self._check_device(tree_params)
+        return params, tree_params
 
     def _fit_boosted(self, X: Any, y: Any, sample_weight: Any, params: AdaBoostParams, tree_params: TreeParams, boost: Any) -> None:
         if y is not None:
             y = column_or_1d(y, warn=True)
         data: Training = self._prepare(X, y, sample_weight, classification=boost is boost_classes)
-        with get_backend("cpu", self.n_jobs) as backend:
-            grower = TreeGrower(data.coded(tree_params, backend), data.targets, tree_params, backend)
-            boosted: Boosted = boost(grower, data.x, data.y[:, 0], data.weight, params, self._seed(), backend)
+        with self._training_backend() as backend:
+            grower = TreeGrower(data.coded(tree_params, backend.host), data.targets, tree_params, backend)
+            boosted: Boosted = boost(grower, data.x, data.y[:, 0], data.weight, params, self._seed(), backend.host)
         self._set_trained(data, ClassicalForest(boosted.trees))
         self.estimator_weights_, self.estimator_errors_ = boosted.weights, boosted.errors
         self.n_estimators_ = len(boosted.trees)
@@ -92,8 +92,9 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         How the categories of a nominal column are divided.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
-    device : {"auto", "cpu"}, default="auto"
-        Where to train.
+    device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"`` and numbers only. Rows are predicted on
+        the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -366,8 +367,9 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         Nominal columns: those with a category dtype, or a list of numbers, names or booleans.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
         How the categories of a nominal column are divided.
-    device : {"auto", "cpu"}, default="auto"
-        Where to train.
+    device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"`` and numbers only, and no
+        ``criterion="absolute_error"``. Rows are predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None

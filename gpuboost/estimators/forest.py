@@ -56,8 +56,9 @@ class RandomForestClassifier(BaseForestClassifier):
     warm_start : bool, default=False
         Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``: the forest is then exactly the one of a
         single fit. Data and parameters must be those of the first fit.
-    device : {"auto", "cpu"}, default="auto"
-        Where to train.
+    device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no ``max_leaf_nodes``. Rows are predicted
+        on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The forest does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -145,8 +146,9 @@ class RandomForestRegressor(BaseForestRegressor):
     warm_start : bool, default=False
         Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``: the forest is then exactly the one of a
         single fit. Data and parameters must be those of the first fit.
-    device : {"auto", "cpu"}, default="auto"
-        Where to train.
+    device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no ``criterion="absolute_error"`` or
+        ``max_leaf_nodes``. Rows are predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The forest does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -233,8 +235,9 @@ class ExtraTreesClassifier(BaseForestClassifier):
     warm_start : bool, default=False
         Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``: the forest is then exactly the one of a
         single fit. Data and parameters must be those of the first fit.
-    device : {"auto", "cpu"}, default="auto"
-        Where to train.
+    device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no ``max_leaf_nodes``. Rows are predicted
+        on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The forest does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -368,8 +371,9 @@ class ExtraTreesRegressor(BaseForestRegressor):
     warm_start : bool, default=False
         Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``: the forest is then exactly the one of a
         single fit. Data and parameters must be those of the first fit.
-    device : {"auto", "cpu"}, default="auto"
-        Where to train.
+    device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no ``criterion="absolute_error"`` or
+        ``max_leaf_nodes``. Rows are predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The forest does not depend on it.
     random_state : int, RandomState or None, default=None

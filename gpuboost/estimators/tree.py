@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import Bunch
 
-from gpuboost.backend import Backend, get_backend
+from gpuboost.backend import Backend
 from gpuboost.cart import CLASS_CRITERIA, VALUE_CRITERIA, GrowingTree, TreeGrower, TreeParams, TreeTargets, check_choice
 from gpuboost.config import Number
 from gpuboost.data import check_weight, class_codes, to_native
@@ -44,13 +44,13 @@ class BaseDecisionTree(BaseClassical):
 
     def _check_params(self) -> TreeParams:
         """Parameters as a checked config; raises before any work is done."""
-        self._check_device()
         check_choice("criterion", self.criterion, self._criteria)
         names = (
             "criterion", "splitter", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf",
             "min_impurity_decrease", "max_leaf_nodes", "max_features", "categorical_split", "max_bins",
         )  # fmt: skip
         params = TreeParams(**{name: getattr(self, name) for name in names})
+        self._check_device(params)
         if self.ccp_alpha != "cv":
             if isinstance(self.ccp_alpha, str):
                 raise ValueError(f"ccp_alpha must be a number at least 0 or 'cv'; got {self.ccp_alpha!r}")
@@ -100,11 +100,11 @@ class BaseDecisionTree(BaseClassical):
     def _grow(self, data: Training, params: TreeParams, folds: list[np.ndarray]) -> tuple[ClassicalTree, float]:
         """The pruned tree, and the alpha it was pruned with."""
         probability = self._check_probabilities(data.x.shape[1])
-        with get_backend("cpu", self.n_jobs) as backend:
-            grower = TreeGrower(data.coded(params, backend), data.targets, params, backend, probability)
+        with self._training_backend() as backend:
+            grower = TreeGrower(data.coded(params, backend.host), data.targets, params, backend, probability)
             tree = grower.grow(GrowingTree(data.weight, backend.mix_key(self._seed(), TREES)))
             if self.ccp_alpha == "cv":
-                alpha = self._cross_validated_alpha(data, grower, tree, folds, backend)
+                alpha = self._cross_validated_alpha(data, grower, tree, folds, backend.host)
             else:
                 alpha = float(self.ccp_alpha)
         return (prune(tree, alpha) if alpha > 0 else tree), alpha
@@ -318,8 +318,9 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         Only for ``splitter="midpoint"``: probabilities with which features are drawn, in any unit. None: all the same.
     max_bins : int, default=256
         Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256.
-    device : {"auto", "cpu"}, default="auto"
-        Where to train; classical trees are grown on the CPU.
+    device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"`` and numbers only, and no
+        ``max_leaf_nodes``. Rows are predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -511,8 +512,9 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         Only for ``splitter="midpoint"``: probabilities with which features are drawn, in any unit. None: all the same.
     max_bins : int, default=256
         Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256.
-    device : {"auto", "cpu"}, default="auto"
-        Where to train; classical trees are grown on the CPU.
+    device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"`` and numbers only, and no
+        ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None

@@ -6,6 +6,7 @@ from gpuboost.dtypes import CHUNK, FINE, HIST_STRIDE, LABEL_SPLIT, NODE, PACKED,
 from gpuboost.kernels.cpu import (
     binning,
     cart,
+    cart_levels,
     cart_predict,
     gradients,
     growth,
@@ -45,6 +46,11 @@ class CpuBackend:
 
     def __exit__(self, *exc):
         self.team.__exit__(*exc)
+
+    @property
+    def host(self):
+        """The backend for work on host arrays."""
+        return self
 
     # --- arrays
 
@@ -159,6 +165,10 @@ class CpuBackend:
     def make_tree_grower(self, coded, probability, first_channel, n_ranks):
         """A grower of classical trees with buffers for one of them at a time; each thread takes one of its own."""
         return CpuTreeGrower(coded, probability, first_channel, n_ranks)
+
+    def trees_at_once(self, n_rows, n_outputs):
+        """How many classical trees a grower grows together; here each thread has a grower and a tree."""
+        return 1
 
     # --- prediction
 
@@ -339,6 +349,18 @@ class CpuTreeGrower:
         targets = cart.Targets(weight, classes, values, self.first_channel, rank, by_rank)
         n_nodes, sets, n_words = cart.grow_tree(self.coded, targets, growth, work, nodes, np.empty(max_leaves, np.int32))
         return nodes[:n_nodes].copy(), sets[:n_words].copy(), work.rows
+
+    def grow_together(self, jobs):
+        """Grow trees one after another, each when it is asked for: they use the same buffers. A job has the arguments of ``grow``."""
+        for job in jobs:
+            yield self.grow(*job)
+
+    def order_nodes(self, by_levels, next_code, root, n_nodes):
+        """The nodes of one tree, which was grown level by level elsewhere, numbered as ``grow`` numbers them."""
+        nodes, coded = np.empty(n_nodes, TREE_NODE), self.coded
+        frontier = np.empty(n_nodes, np.int32)
+        cart_levels.order_nodes(by_levels, next_code, root, coded.begin, coded.lower, coded.upper, frontier, nodes)
+        return nodes
 
     def describe(self, nodes, rows, weight, classes, y, criterion):
         """Weight, value and impurity of every node, from the true targets."""

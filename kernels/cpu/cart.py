@@ -16,14 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuboost.dtypes import ABSOLUTE, AUTOMATIC, BEST, ENTROPY, EXHAUSTIVE, MIDPOINT, ONE_VS_REST, RANDOM, SQUARES
+from gpuboost.dtypes import ABSOLUTE, AUTOMATIC, BEST, ENTROPY, EXHAUSTIVE, MIDPOINT, ONE_VS_REST, RANDOM, SQUARES, TIE
 from gpuboost.formulas import hash32, log
 from gpuboost.kernels.cpu._jit import helper, inlined, kernel, lowest_bit
 from gpuboost.kernels.cpu.cart_scores import score_absolute, side_score
 from gpuboost.quantiles import cut_between
 
-#: A score has to be higher by this part to count as higher: ties go to the lowest (feature, cut), whatever the rounding of the division.
-TIE = 2.0**-44
 #: Most categories that are divided in every possible way: 511 ways.
 MAX_EXHAUSTIVE = 10
 #: Up to so many rows a node's codes are sorted one by one; from so many on they are read by columns.

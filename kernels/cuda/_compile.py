@@ -3,7 +3,8 @@
 import functools
 from importlib import resources
 
-from gpuboost.dtypes import LEAFWISE, N_CODES, SUM_BLOCK, SUM_LANES, SYMMETRIC
+from gpuboost.dtypes import ENTROPY, LEAFWISE, N_CODES, POISSON, RANDOM, SQUARES, SUM_BLOCK, SUM_LANES, SYMMETRIC, TIE
+from gpuboost.formulas import LN2_HIGH, LN2_LOW, LOG2_E, SQRT_HALF
 from gpuboost.kernels.cuda._device import cupy
 from gpuboost.kernels.cuda._records import c_structs
 
@@ -11,9 +12,16 @@ from gpuboost.kernels.cuda._records import c_structs
 OPTIONS = ("--std=c++17", "--fmad=false")
 
 #: Threads of a block, by kernel family; the occupancy they give is in tests/kernels/cuda/compile_table.json.
-THREADS = {"HISTOGRAM_THREADS": 512, "SCAN_THREADS": 128, "PARTITION_THREADS": 256, "LEAF_THREADS": 256, "GROWTH_THREADS": 256}
+THREADS = {
+    "HISTOGRAM_THREADS": 512,
+    "SCAN_THREADS": 128,
+    "PARTITION_THREADS": 256,
+    "LEAF_THREADS": 256,
+    "GROWTH_THREADS": 256,
+    "TREE_THREADS": 256,
+}
 
-FILES = ("histogram", "split", "partition", "growth", "leaves", "reduce")
+FILES = ("histogram", "split", "partition", "growth", "leaves", "reduce", "cart")
 
 
 def source(name, group_features, count_rows):
@@ -25,6 +33,15 @@ def source(name, group_features, count_rows):
         "SUM_BLOCK": SUM_BLOCK,
         "LEAFWISE": LEAFWISE,
         "SYMMETRIC": SYMMETRIC,
+        "SQUARES": SQUARES,
+        "ENTROPY": ENTROPY,
+        "POISSON": POISSON,
+        "RANDOM": RANDOM,
+        "TIE": TIE,
+        "LN2_HIGH": LN2_HIGH,
+        "LN2_LOW": LN2_LOW,
+        "LOG2_E": LOG2_E,
+        "SQRT_HALF": SQRT_HALF,
         "GROUP_FEATURES": group_features,
         "COUNT_ROWS": int(count_rows),
     }

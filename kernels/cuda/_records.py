@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpuboost.dtypes import GROWTH, NODE, PAIR, SPLIT
+from gpuboost.dtypes import GROWTH, NODE, PAIR, SPLIT, TREE_GROWTH
 
 #: How far the growth of a tree has come, on the device.
 STATE = np.dtype(
@@ -18,7 +18,41 @@ STATE = np.dtype(
     align=True,
 )
 
-STRUCTS = {"Growth": GROWTH, "Split": SPLIT, "Node": NODE, "Pair": PAIR, "State": STATE}
+#: A node of a classical tree that may be split.
+OPEN_NODE = np.dtype(
+    [
+        ("begin", np.int64),  # its rows are rows[begin:end] of those of all trees of the batch
+        ("end", np.int64),
+        ("tree", np.int32),  # number in the batch
+        ("key", np.uint32),  # of its random choices
+    ],
+    align=True,
+)
+
+#: The best split of such a node.
+FOUND_SPLIT = np.dtype(
+    [
+        ("gain", np.float64),
+        ("threshold", np.float64),  # where it was drawn; NaN: between two codes
+        ("feature", np.int32),  # -1: no split
+        ("code", np.int32),  # codes up to this one go left
+        ("next_code", np.int32),  # the next code present behind it; 0: none
+        ("n_left", np.int32),  # rows that go left
+        ("missing_left", np.int32),
+    ],
+    align=True,
+)
+
+STRUCTS = {
+    "Growth": GROWTH,
+    "Split": SPLIT,
+    "Node": NODE,
+    "Pair": PAIR,
+    "State": STATE,
+    "TreeGrowth": TREE_GROWTH,
+    "OpenNode": OPEN_NODE,
+    "FoundSplit": FOUND_SPLIT,
+}
 _C_NAMES = {"f8": "double", "i8": "long long", "i4": "int", "u4": "unsigned int", "u1": "unsigned char"}
 
 

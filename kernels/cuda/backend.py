@@ -1,4 +1,4 @@
-"""The CUDA backend: arrays on one device, kernels launched in order, nothing read back while a tree grows."""
+"""The CUDA backend: arrays on one device, kernels launched in order, nothing read back while a boosted tree grows."""
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from gpuboost.kernels.cuda import binning, gradients, predict
 from gpuboost.kernels.cuda._compile import THREADS, Kernels
 from gpuboost.kernels.cuda._device import cupy
 from gpuboost.kernels.cuda.grower import CudaGrower, group_features_for, tile_rows_for
+from gpuboost.kernels.cuda.trees import CudaTreeGrower, trees_at_once
 
 #: Rows up to which prediction stays on the host: moving them would take longer than the trees.
 FEW_ROWS = 4096
@@ -206,6 +207,19 @@ class CudaBackend:
     def make_grower(self, binned, limits):
         """A grower with buffers for every tree of a fit."""
         return CudaGrower(self, binned, limits)
+
+    def make_tree_grower(self, coded, probability, first_channel, n_ranks):
+        """A grower of classical trees."""
+        return CudaTreeGrower(self, coded, probability, first_channel, n_ranks)
+
+    def trees_at_once(self, n_rows, n_outputs):
+        """How many classical trees are grown together."""
+        return trees_at_once(self.device, n_rows, n_outputs)
+
+    def share_out(self, n, job):
+        """Call ``job(i)`` for i < n, one after another: the device has one queue."""
+        for i in range(n):
+            job(i)
 
     # --- prediction
 

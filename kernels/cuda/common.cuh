@@ -29,6 +29,31 @@ __device__ __forceinline__ u32 hash32(u32 key, u32 x) {
     return x;
 }
 
+// Named so that it cannot be taken for the library's, whose last bit differs between machines.
+__device__ __forceinline__ double natural_log(double x) {
+    x = x < 2.2250738585072014e-308 ? 2.2250738585072014e-308 : x;
+    const i64 bits = __double_as_longlong(x);
+    double exponent = (double)((bits >> 52) - 1022);
+    double m = __longlong_as_double((bits & 0x000FFFFFFFFFFFFFll) | 0x3FE0000000000000ll);
+    const bool small = m < SQRT_HALF;
+    m = small ? m + m : m;
+    exponent = small ? exponent - 1.0 : exponent;
+    const double s = (m - 1.0) / (m + 1.0);
+    const double z = s * s;
+    double p = 1.0 / 21.0;
+    p = p * z + 1.0 / 19.0;
+    p = p * z + 1.0 / 17.0;
+    p = p * z + 1.0 / 15.0;
+    p = p * z + 1.0 / 13.0;
+    p = p * z + 1.0 / 11.0;
+    p = p * z + 1.0 / 9.0;
+    p = p * z + 1.0 / 7.0;
+    p = p * z + 1.0 / 5.0;
+    p = p * z + 1.0 / 3.0;
+    const double f = 2.0 * s + 2.0 * s * (z * p);
+    return exponent * LN2_HIGH + (exponent * LN2_LOW + f);
+}
+
 __device__ __forceinline__ double threshold_l1(double g, double alpha) {
     if (g > alpha) return g - alpha;
     if (g < -alpha) return g + alpha;

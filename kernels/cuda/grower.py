@@ -89,7 +89,7 @@ class CudaGrower:
             "kept_cover": ((self.max_kept, max_nodes), np.float64),
             "kept_sizes": ((self.max_kept,), np.int32),
         }
-        check_memory(plan, backend.device)
+        check_memory(plan, backend.device, "a smaller max_depth or max_leaves, fewer columns")
         for name, (shape, dtype) in plan.items():
             setattr(self, name, cp.empty(shape, dtype))
         self.n_bins = backend.put(binned.n_bins)
@@ -229,7 +229,7 @@ class CudaGrower:
         self.n_kept = 0
 
 
-def check_memory(plan, device):
+def check_memory(plan, device, remedy):
     """Raise before anything is allocated if the buffers do not fit."""
     sizes = {name: int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize for name, (shape, dtype) in plan.items()}
     free, total = device.mem_info
@@ -240,5 +240,5 @@ def check_memory(plan, device):
         raise MemoryError(
             f"training needs {needed / 2**20:.0f} MiB on the device ({parts}, ...), "
             f"which has {free / 2**20:.0f} of {total / 2**20:.0f} MiB free; "
-            "a smaller max_depth or max_leaves, fewer columns or device='cpu' would help"
+            f"{remedy} or device='cpu' would help"
         )

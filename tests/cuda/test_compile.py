@@ -22,7 +22,8 @@ from gpuboost.metrics import ROW_METRICS
 TABLE = Path(__file__).parent / "compile_table.json"
 #: Dynamic shared memory of kernels.
 GROUP_BYTES = 16 * 256 * 4
-DYNAMIC = {"build_histograms": 2 * GROUP_BYTES}
+CELL_BYTES = 256 * (2 * 8 + 2 * 8 + 4)  # two scores, two sums and a count for each code: two classes, or one output
+DYNAMIC = {"build_histograms": 2 * GROUP_BYTES, "find_splits": CELL_BYTES}
 
 
 def threads_of(kernel, source):

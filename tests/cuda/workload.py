@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpuboost import GPUBoostClassifier, GPUBoostRegressor
+from gpuboost import ExtraTreesRegressor, GPUBoostClassifier, GPUBoostRegressor, RandomForestClassifier
 
 
 def data(n=2600, n_features=18, seed=0):
@@ -36,12 +36,27 @@ def trainings():
     def symmetric_without_missing_values(device):
         return GPUBoostRegressor(grow_policy="symmetric", max_depth=3, device=device, **small).fit(np.nan_to_num(x), signal)
 
+    def forest(device):
+        options = {"n_estimators": 2, "max_depth": 4, "max_bins": 60, "max_features": 9, "random_state": 1}
+        model = RandomForestClassifier(criterion="entropy", device=device, **options)
+        return model.fit(x[:700], np.digitize(signal[:700], [-0.5, 0.5]), sample_weight=weight[:700])
+
+    def extra_trees(device):
+        return ExtraTreesRegressor(2, max_depth=3, max_bins=60, device=device, random_state=1).fit(x[:600], signal[:600])
+
     return {
         "depthwise": depthwise,
         "leafwise": leafwise,
         "symmetric": symmetric,
         "symmetric, nothing missing": symmetric_without_missing_values,
+        "forest": forest,
+        "extra trees": extra_trees,
     }
+
+
+def runs(training, file):
+    """Whether a training runs kernels of a file."""
+    return file == "common.cuh" or (training in ("forest", "extra trees")) == (file == "cart.cu")
 
 
 #: Devices on which the trainings are run: a block has one tile to build or many, and shared memory has room for histograms or has not.

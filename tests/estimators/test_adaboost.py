@@ -176,7 +176,7 @@ def test_nominal_columns_missing_values_and_class_weights(rng):
         ("max_depth", 0, "max_depth must be"),
         ("max_features", "all", "max_features must be"),
         ("min_samples_leaf", 0, "min_samples_leaf must be"),
-        ("device", "cuda", "device must be 'auto' or 'cpu'"),
+        ("device", "gpu", "device must be 'auto', 'cpu', 'cuda' or 'cuda:N'; got 'gpu'"),
         ("n_jobs", 0, "n_jobs must be"),
         ("categorical_features", ["nowhere"], "categorical_features names a column"),
     ],

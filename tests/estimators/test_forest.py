@@ -488,7 +488,7 @@ def test_progress_lines(capsys):
         (RandomForestRegressor, {"keep_targets": None}, "keep_targets must be True or False; got None"),
         (RandomForestClassifier, {"categorical_features": ["town"]}, "categorical_features names a column.*'town'"),
         (RandomForestClassifier, {"categorical_split": "best"}, "categorical_split must be one of"),
-        (RandomForestClassifier, {"device": "cuda"}, "device must be 'auto' or 'cpu'.*RandomForestClassifier.*'cuda'"),
+        (RandomForestClassifier, {"device": "gpu"}, "device must be 'auto', 'cpu', 'cuda' or 'cuda:N'; got 'gpu'"),
         (RandomForestClassifier, {"n_jobs": 0}, "n_jobs must be"),
         (RandomForestClassifier, {"verbose": -1}, "verbose must be"),
     ],

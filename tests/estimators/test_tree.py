@@ -253,7 +253,7 @@ PARAMETERS = [
     ("categorical_split", "best", "categorical_split must be one of 'auto'"),
     ("feature_probabilities", [0.5, 0.5], "feature_probabilities needs splitter='midpoint'; got splitter='exact'"),
     ("max_bins", 1, "max_bins must be"),
-    ("device", "cuda", "device must be 'auto' or 'cpu'.*got 'cuda'"),
+    ("device", "gpu", "device must be 'auto', 'cpu', 'cuda' or 'cuda:N'; got 'gpu'"),
     ("n_jobs", 0, "n_jobs must be"),
 ]
 

@@ -1,0 +1,52 @@
+"""Trees that a device grows level by level, as ``kernels/cpu/cart.py`` would have written them."""
+
+import numpy as np
+
+from gpuboost.kernels.cpu._jit import helper, kernel
+from gpuboost.quantiles import cut_between
+
+
+@helper
+def settle_threshold(node, next_code, begin, lower, upper):
+    """Replace the drawn threshold (NaN: none was drawn) by the one that the tree keeps."""
+    drawn = node.threshold
+    node.threshold = np.inf  # all values left, missing right
+    if next_code > 0:
+        first = begin[node.feature]
+        below, above = upper[first + node.code], lower[first + next_code]
+        node.threshold = drawn if below <= drawn and drawn < above else cut_between(below, above)
+
+
+@kernel
+def order_nodes(
+    by_levels,  # (n,) TREE_NODE, IN: of all trees; left is a place in this array, the right child stands behind it
+    next_code,  # (n,) int32, IN: the next code present behind that of the split; 0: none
+    root,
+    begin,  # (n_features + 1,) int64, IN: where a feature's codes begin in lower and upper
+    lower,  # (n_codes,) float64, IN
+    upper,  # (n_codes,) float64, IN
+    frontier,  # (n_nodes,) int32, SCRATCH
+    out,  # (n_nodes,) TREE_NODE, OUT: one tree
+):
+    """Number the nodes of one tree as they are numbered when it grows depth first, left before right."""
+    out[0] = by_levels[root]
+    if out[0].left >= 0:
+        settle_threshold(out[0], next_code[root], begin, lower, upper)
+    frontier[0] = 0
+    n_nodes, n_open = 1, 1
+    while n_open > 0:
+        n_open -= 1
+        id_ = frontier[n_open]
+        if out[id_].left < 0:
+            continue
+        for side in range(2):
+            place = out[id_].left + side
+            child = n_nodes + side
+            out[child] = by_levels[place]
+            out[child].parent = id_
+            if out[child].left >= 0:
+                settle_threshold(out[child], next_code[place], begin, lower, upper)
+            frontier[n_open + 1 - side] = child  # the left one on top
+        out[id_].left, out[id_].right = n_nodes, n_nodes + 1
+        n_nodes += 2
+        n_open += 2

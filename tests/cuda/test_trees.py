@@ -1,0 +1,272 @@
+"""Classical trees on ``device="cuda"``: those of ``device="cpu"``, bit for bit, or an error when ``fit`` starts."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from gpuboost import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    formulas,
+)
+from gpuboost.kernels.cuda import _compile, trees
+from gpuboost.kernels.emulation import control, cupy_stand_in
+
+pytestmark = pytest.mark.usefixtures("device")
+
+FORESTS = {
+    "classes": RandomForestClassifier,
+    "numbers": RandomForestRegressor,
+    "extra classes": ExtraTreesClassifier,
+    "extra numbers": ExtraTreesRegressor,
+}
+
+#: How many trees the tests grow.
+FEW = {kind: {"n_estimators": 2} for kind in (*FORESTS.values(), AdaBoostClassifier, AdaBoostRegressor)}
+FEW |= {DecisionTreeClassifier: {}, DecisionTreeRegressor: {}}
+
+
+def make(n=180, n_features=5, classes=0, missing=True, seed=0):
+    """A matrix with a coarse column, a constant one and one that is always missing; targets; weights, some of them 0."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, n_features))
+    x[:, 1] = np.round(x[:, 1])
+    signal = x[:, 0] + x[:, 1] * x[:, -1] + 0.5 * rng.normal(size=n)
+    x[:, 2] = 7.0
+    if missing:
+        x[rng.random(x.shape) < 0.15] = np.nan
+        x[:, 3] = np.nan
+    y = np.digitize(signal, np.quantile(signal, np.arange(1, classes) / classes)) if classes else signal
+    return x, y, rng.exponential(size=n) * (rng.random(n) > 0.1)
+
+
+def assert_same(kind, x, y, weight=None, **options):
+    """Train on both devices and compare everything that the trees hold; returns the model of the CPU."""
+    options = FEW[kind] | options
+    cpu, cuda = (kind(random_state=3, device=device, **options).fit(x, y, sample_weight=weight) for device in ("cpu", "cuda"))
+    assert cuda.fingerprint() == cpu.fingerprint()
+    for a, b in zip(cpu._forest.trees, cuda._forest.trees, strict=True):
+        for field in fields(a):
+            np.testing.assert_array_equal(getattr(a, field.name), getattr(b, field.name), err_msg=field.name)
+    np.testing.assert_array_equal(cuda.predict(x), cpu.predict(x))
+    return cpu
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "misclassification"])
+@pytest.mark.parametrize("classes", [2, 5])
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+def test_classes(kind, classes, criterion, missing):
+    x, y, weight = make(classes=classes, missing=missing)
+    model = assert_same(kind, x, y, weight if missing else None, criterion=criterion)
+    assert max(tree.n_leaves for tree in model._forest.trees) > 20
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
+@pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor])
+def test_numbers(kind, criterion, missing):
+    x, y, weight = make(missing=missing)
+    y = np.floor(np.exp(y)) if criterion == "poisson" else y
+    assert_same(kind, x, y, weight if missing else None, criterion=criterion)
+
+
+OPTIONS = {
+    "bootstrap": {"bootstrap": True, "max_samples": 0.5},
+    "no bootstrap": {"bootstrap": False},
+    "one feature": {"max_features": 1},
+    "all features": {"max_features": None},
+    "max_depth": {"max_depth": 3},
+    "min_samples_split": {"min_samples_split": 30},
+    "min_samples_leaf": {"min_samples_leaf": 10},
+    "min_weight_fraction_leaf": {"min_weight_fraction_leaf": 0.05},
+    "min_impurity_decrease": {"min_impurity_decrease": 0.01},
+    "two bins": {"max_bins": 2},
+    "few bins": {"max_bins": 7},
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("forest", FORESTS)
+def test_each_option(forest, name):
+    x, y, weight = make(classes=3 if "classes" in forest else 0)
+    assert_same(FORESTS[forest], x, y, weight, **OPTIONS[name])
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", "balanced_subsample", {0: 1.0, 1: 3.5, 2: 0.1}])
+def test_class_weight(class_weight):
+    x, y, weight = make(classes=3)
+    assert_same(RandomForestClassifier, x, y, weight, class_weight=class_weight)
+
+
+@pytest.mark.parametrize("forest", FORESTS)
+def test_several_outputs(forest):
+    x, a, weight = make(classes=3 if "classes" in forest else 0)
+    _, b, _ = make(classes=2 if "classes" in forest else 0, seed=1)
+    assert_same(FORESTS[forest], x, np.stack([a, b, a], axis=1), weight)
+    if "classes" in forest:
+        assert_same(FORESTS[forest], x, np.stack([a, b], axis=1), criterion="entropy")
+
+
+@pytest.mark.parametrize("forest", FORESTS)
+def test_odd_shapes(forest):
+    x, y, _ = make(classes=2 if "classes" in forest else 0)
+    kind = FORESTS[forest]
+    for n in (1, 2, 5):
+        assert_same(kind, x[:n], y[:n])
+    assert_same(kind, x[:, :1], y)
+    assert_same(kind, np.full_like(x, np.nan), y)
+    assert_same(kind, np.ones_like(x), y)
+    many = np.random.default_rng(5).normal(size=(30, 110))
+    many[:, np.arange(110) % 10 > 0] = 1.0  # more constant columns than a node draws
+    assert_same(kind, many, y[:30], max_features=7)
+
+
+def test_heavy_weights_and_far_targets():
+    """The halves of a 64-bit sum carry, and sums are negative."""
+    x, y, weight = make()
+    assert_same(RandomForestRegressor, x, 1e9 * y - 3e9, 1e6 * weight)
+    assert_same(RandomForestRegressor, x, 1e-9 * y, 1e-6 * weight)
+    assert_same(RandomForestClassifier, x, y > 0, 1e12 * weight)
+
+
+@pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
+def test_decision_trees(kind):
+    x, y, weight = make(classes=3 if kind is DecisionTreeClassifier else 0)
+    assert_same(kind, x, y, weight, splitter="hist")
+    assert_same(kind, x, y, weight, splitter="hist", max_features=2, max_depth=5)
+    assert_same(kind, x, y, splitter="hist", ccp_alpha="cv", cv=3)
+
+
+@pytest.mark.parametrize("kind", [AdaBoostClassifier, AdaBoostRegressor])
+def test_adaboost(kind):
+    x, y, weight = make(classes=3 if kind is AdaBoostClassifier else 0)
+    model = assert_same(kind, x, y, weight, splitter="hist", max_depth=3, n_estimators=5)
+    assert model.n_estimators_ > 2
+
+
+@pytest.mark.parametrize("order", control.ORDERS)
+@pytest.mark.parametrize("forest", FORESTS)
+def test_the_order_of_threads_and_blocks_does_not_matter(forest, order, device):
+    if device != "emulated":
+        pytest.skip("a GPU has an order of its own")
+    x, y, weight = make(n=300, classes=5 if "classes" in forest else 0)
+    with control.configure(order=order, seed=5):
+        assert_same(FORESTS[forest], x, y, weight, n_estimators=2)
+
+
+@pytest.mark.parametrize("forest", FORESTS)
+def test_check_mode_finds_nothing(forest, device):
+    """With all 255 bins and several outputs; ``test_device.py`` runs the trainings of the workload in all orders."""
+    if device != "emulated":
+        pytest.skip("a GPU has no check mode")
+    x, a, weight = make(n=400, classes=3 if "classes" in forest else 0)
+    _, b, _ = make(n=400, classes=2 if "classes" in forest else 0, seed=1)
+    control.clear_reports()
+    with control.configure(order="random", seed=2, mode="check"):
+        assert_same(FORESTS[forest], x, np.stack([a, b], axis=1), weight, max_depth=4, max_features=2)
+    assert control.reports() == []
+
+
+def test_batches_and_threads_do_not_matter(monkeypatch):
+    x, y, _ = make(classes=2)
+    expected = assert_same(RandomForestClassifier, x, y, n_estimators=5).fingerprint()
+    monkeypatch.setattr(trees, "MAX_TREES", 2)
+    assert RandomForestClassifier(5, random_state=3, n_jobs=2, device="cuda:0").fit(x, y).fingerprint() == expected
+
+
+@pytest.mark.filterwarnings("ignore:.*in the bags of all")
+def test_out_of_bag_quantiles_and_warm_start():
+    x, y, _ = make()
+    options = {"oob_score": True, "keep_targets": True, "random_state": 1, "min_samples_leaf": 5}
+    cpu, cuda = (RandomForestRegressor(10, device=device, **options).fit(x, y) for device in ("cpu", "cuda"))
+    assert cuda.oob_score_ == cpu.oob_score_
+    np.testing.assert_array_equal(cuda.predict_quantiles(x, [0.1, 0.9]), cpu.predict_quantiles(x, [0.1, 0.9]))
+    grown = RandomForestRegressor(4, device="cuda", warm_start=True, **options).fit(x, y).set_params(n_estimators=10).fit(x, y)
+    assert grown.fingerprint() == cpu.fingerprint()
+
+
+def test_launches_follow_the_levels_not_the_nodes(device):
+    if device != "emulated":
+        pytest.skip("a GPU does not count")
+    x, y, _ = make(classes=2)
+    control.counters.reset()
+    model = RandomForestClassifier(6, max_depth=5, random_state=1, device="cuda").fit(x, y)
+    done = control.counters.snapshot()
+    deepest = max(int(tree.depth.max()) for tree in model._forest.trees)
+    assert deepest == 5
+    assert done["launches"] == {"find_splits": deepest, "divide_rows": deepest}
+    assert done["downloads"] == deepest + 1  # the splits of each level, and the rows of the leaves
+
+
+def test_the_logarithm_is_that_of_the_cpu(device):
+    if device != "emulated":
+        pytest.skip("compiles a kernel for the emulated device")
+    kernel = 'extern "C" __global__ void logs(const double* x, double* out) { out[blockIdx.x] = natural_log(x[blockIdx.x]); }'
+    x = np.concatenate([2.0 ** np.arange(-1074, 1024), np.linspace(0.1, 4.0, 999), np.random.default_rng(0).exponential(size=999), [0.0]])
+    out = cupy_stand_in.empty(x.shape)
+    module = cupy_stand_in.RawModule(code=_compile.source("reduce", 16, False) + kernel, options=_compile.OPTIONS)
+    module.get_function("logs")((len(x),), (1,), (cupy_stand_in.asarray(x), out))
+    np.testing.assert_array_equal(out.get(), [formulas.log(value) for value in x])
+
+
+REFUSED = {
+    "exact splitter": (DecisionTreeClassifier, {}, "splitter='exact' is not available on device='cuda': use splitter='hist'"),
+    "random splitter": (DecisionTreeRegressor, {"splitter": "random"}, "splitter='random' is not available"),
+    "midpoint splitter": (DecisionTreeRegressor, {"splitter": "midpoint"}, "splitter='midpoint' is not available"),
+    "exact AdaBoost": (AdaBoostClassifier, {}, "splitter='exact' is not available"),
+    "median": (RandomForestRegressor, {"criterion": "absolute_error"}, "criterion='absolute_error' is not available on device='cuda'"),
+    "AdaBoost's median": (AdaBoostRegressor, {"criterion": "absolute_error", "splitter": "hist"}, "criterion='absolute_error' is not"),
+    "best first": (RandomForestClassifier, {"max_leaf_nodes": 5}, "max_leaf_nodes=5 is not available on device='cuda': use max_depth"),
+    "categories": (ExtraTreesClassifier, {"categorical_features": [1]}, r"categorical_features=\[1\] is not available on device='cuda'"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cuda_cannot_do_is_an_error_that_keeps_the_model(name):
+    kind, options, message = REFUSED[name]
+    x, y, _ = make(classes=2, missing=False)
+    model = kind(**FEW[kind]).fit(x[:, :3], y)
+    before = model.fingerprint()
+    with pytest.raises(ValueError, match=message + ".*device='cpu'"):
+        model.set_params(device="cuda", **options).fit(x, y)
+    assert model.fingerprint() == before and model.n_features_in_ == 3
+
+
+def test_more_classes_or_outputs_than_shared_memory_holds():
+    x, _, _ = make(n=600, missing=False)
+    y = np.arange(600) % 40
+    with pytest.raises(
+        ValueError, match="y has 40 classes .* room for [12][0-9] with features of 255 bins: use device='cpu', or a lower max_bins"
+    ):
+        RandomForestClassifier(2, device="cuda").fit(x, y)
+    assert_same(RandomForestClassifier, x, y, max_bins=32, max_depth=4)
+    with pytest.raises(ValueError, match="y has 40 outputs, but a CUDA device has room for"):
+        RandomForestRegressor(2, device="cuda").fit(x, np.tile(x[:, :1], 40))
+
+
+def test_memory_is_checked_before_and_given_back_after(device):
+    if device != "emulated":
+        pytest.skip("a GPU has the memory it has")
+    x, y, _ = make(n=3000)
+    used = cupy_stand_in.get_default_memory_pool().used_bytes()
+    with control.configure(memory_bytes=used + (80 << 10)), pytest.raises(MemoryError, match="training needs .*fewer rows or device='cpu'"):
+        RandomForestRegressor(2, device="cuda").fit(x, y)
+    assert cupy_stand_in.get_default_memory_pool().used_bytes() == used
+
+
+def test_auto_is_the_cpu_and_input_is_on_the_host(device):
+    x, y, _ = make(classes=2)
+    control.counters.reset()
+    model = RandomForestClassifier(2, device="auto").fit(x, y)
+    assert control.counters.snapshot()["launches"] == {}
+    if device == "emulated":
+        with pytest.raises(ValueError, match="X must be on the host: RandomForestClassifier takes no arrays on a device"):
+            model.fit(cupy_stand_in.asarray(x), y)
