@@ -146,7 +146,7 @@ def test_after_an_error_no_thread_begins_another_job():
             raise ValueError("job 3")
 
     with get_backend("cpu", 2) as backend, pytest.raises(ValueError, match="job 3"):
-        backend.map_columns(1000, job)
+        backend.share_out(1000, job)
     assert len(begun) < 100
 
 

@@ -504,7 +504,7 @@ def test_bad_parameters_are_named_and_change_nothing(kind, options, message):
 
 def test_bad_targets_and_quantiles():
     x, y = load_diabetes(return_X_y=True)
-    with pytest.raises(ValueError, match="criterion='poisson' needs targets of at least 0.*-1"):
+    with pytest.raises(ValueError, match="criterion='poisson' needs y of at least 0.*-1"):
         RandomForestRegressor(criterion="poisson").fit(x, np.where(np.arange(len(y)) == 5, -1, y))
     with pytest.raises(ValueError, match="predict_quantiles needs.*keep_targets=True"):
         RandomForestRegressor(n_estimators=1).fit(x, y).predict_quantiles(x, 0.5)
