@@ -5,6 +5,7 @@ release the interpreter lock, so Python threads are all that is needed.
 """
 
 import threading
+from queue import SimpleQueue
 
 import numpy as np
 
@@ -18,10 +19,10 @@ class _Helper(threading.Thread):
         self.number = number
         self.job = None
         self.error = None
-        self.go = threading.Lock()  # held by whoever is not to go on
-        self.done = threading.Lock()
+        self.busy = False
+        self.go = threading.Lock()  # held while there is nothing to do
+        self.done = SimpleQueue()  # wakes the caller, who then looks at busy
         self.go.acquire()
-        self.done.acquire()
 
     def run(self):
         while True:
@@ -32,7 +33,8 @@ class _Helper(threading.Thread):
                 self.job(self.number)
             except BaseException as error:  # handed to the caller, who raises it
                 self.error = error
-            self.done.release()
+            self.busy = False
+            self.done.put(None)
 
 
 class Team:
@@ -60,13 +62,19 @@ class Team:
             self._helpers = [_Helper(i) for i in range(1, self.size)]
             for helper in self._helpers:
                 helper.start()
-        for helper in self._helpers:
-            helper.job = job
-            helper.go.release()
+        interrupt = None
+        try:
+            for helper in self._helpers:
+                helper.job, helper.busy = job, True
+                helper.go.release()
+        except KeyboardInterrupt as error:
+            interrupt = error  # some have begun, and may wait for the caller's part: it is done first
         try:
             job(0)
         finally:
             self._wait()
+        if interrupt is not None:
+            raise interrupt
         for helper in self._helpers:
             if helper.error is not None:
                 error, helper.error = helper.error, None
@@ -82,14 +90,15 @@ class Team:
 
     def _wait(self):
         """Wait for the helpers even if Ctrl-C arrives meanwhile: they write into the caller's arrays."""
-        interrupt = None
-        for helper in self._helpers:
-            waiting = True
-            while waiting:
-                try:
-                    helper.done.acquire()
-                    waiting = False
-                except KeyboardInterrupt as error:
-                    interrupt = error
+        interrupt, waiting = None, True
+        while waiting:
+            try:
+                for helper in self._helpers:
+                    # Ctrl-C may come between a wake-up and the next line: what counts is whether the helper is busy, not the wake-ups
+                    while helper.busy or not helper.done.empty():
+                        helper.done.get()
+                waiting = False
+            except KeyboardInterrupt as error:
+                interrupt = error
         if interrupt is not None:
             raise interrupt
