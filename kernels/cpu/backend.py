@@ -6,6 +6,7 @@ from gpuboost.dtypes import CHUNK, FINE, HIST_STRIDE, LABEL_SPLIT, NODE, PACKED,
 from gpuboost.kernels.cpu import (
     binning,
     cart,
+    cart_describe,
     cart_levels,
     cart_predict,
     gradients,
@@ -366,7 +367,7 @@ class CpuTreeGrower:
         """Weight, value and impurity of every node, from the true targets."""
         n_nodes = len(nodes)
         node_weight, value, impurity = np.empty(n_nodes), np.empty((n_nodes, self.first_channel[-1])), np.empty(n_nodes)
-        cart.describe_nodes(nodes, rows, weight, classes, y, self.first_channel, criterion, node_weight, value, impurity)
+        cart_describe.describe_nodes(nodes, rows, weight, classes, y, self.first_channel, criterion, node_weight, value, impurity)
         return node_weight, value, impurity
 
     def _allocate(self, n_rows, with_classes):

@@ -1,20 +1,7 @@
 """Trees that a device grows level by level, as ``kernels/cpu/cart.py`` would have written them."""
 
-import numpy as np
-
-from gpuboost.kernels.cpu._jit import helper, kernel
-from gpuboost.quantiles import cut_between
-
-
-@helper
-def settle_threshold(node, next_code, begin, lower, upper):
-    """Replace the drawn threshold (NaN: none was drawn) by the one that the tree keeps."""
-    drawn = node.threshold
-    node.threshold = np.inf  # all values left, missing right
-    if next_code > 0:
-        first = begin[node.feature]
-        below, above = upper[first + node.code], lower[first + next_code]
-        node.threshold = drawn if below <= drawn and drawn < above else cut_between(below, above)
+from gpuboost.kernels.cpu._jit import kernel
+from gpuboost.kernels.cpu.cart import settle_threshold
 
 
 @kernel
