@@ -221,7 +221,7 @@ class Watch:
 
     def _note(self, number: int) -> None:
         if self.report is not None:
-            self.report(number, self.results)
+            self.report(self.results)
         if self.params.early_stopping_rounds is None:
             return
         score = self.results[self.evals[-1].name][self.metrics[-1].name][-1]
@@ -236,7 +236,7 @@ def boost(
     base_score: np.ndarray,
     evals: list[EvalSet],
     metrics: list[Metric],
-    report: Callable[[int, dict[str, dict[str, list[float]]]], None] | None = None,
+    report: Callable[[dict[str, dict[str, list[float]]]], None] | None = None,
 ) -> tuple[Ensemble, History]:
     """Run the rounds; stop early when the last metric of the last eval set has not improved for a while.
 

@@ -232,14 +232,18 @@ class TreeGrower:
             sets=sets,
         )
 
-    def grow_all(self, n_trees: int, tree: Callable[[int], GrowingTree]) -> list[ClassicalTree]:
-        """Grow trees side by side; ``tree(i)`` says what the i-th is grown on."""
+    def grow_all(
+        self, n_trees: int, tree: Callable[[int], GrowingTree], report: Callable[[int], None] | None = None
+    ) -> list[ClassicalTree]:
+        """Grow trees side by side; ``tree(i)`` says what the i-th is grown on, ``report(n)`` is told of every n that are grown."""
         trees: list[Any] = [None] * n_trees
         step = self.backend.trees_at_once(self.coded.n_rows, self.targets.n_outputs)
 
         def grow_some(i: int) -> None:
             batch = range(i * step, min((i + 1) * step, n_trees))
             trees[batch.start : batch.stop] = self._grow_together([tree(t) for t in batch])
+            if report is not None:
+                report(len(batch))
 
         self.backend.share_out(-(-n_trees // step), grow_some)
         return trees

@@ -1,10 +1,9 @@
-"""Checks an installation: ``python -m gpuboost.doctor``. Says what works, and what to do about what does not."""
+"""Checks of an installation: what works, and what to do about what does not."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import platform
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -112,16 +111,3 @@ def _kernel_rates(n_rows: int) -> dict[str, tuple[float, str]]:
         "partition": (n_rows / (seconds["count_lefts"] + seconds["scatter_rows"]), "rows"),
         "prediction": (n_rows * model.n_estimators / predicting[0], "(row, tree)"),
     }
-
-
-def main() -> int:
-    """Print the report; returns 1 if something is wrong."""
-    bad = 0
-    for finding in check_all():
-        print(f"[{'ok' if finding.good else '!!'}] {finding.name}: {finding.detail}", flush=True)
-        bad += not finding.good
-    return int(bad > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LINES = [
-    ["dtypes", "formulas", "quantiles", "data", "categories", "extras"],
+    ["dtypes", "formulas", "quantiles", "data", "categories", "extras", "progress", "schema"],
     ["fixed_point"],
     ["config", "losses", "metrics"],
     ["backend"],
@@ -20,7 +20,9 @@ LINES = [
     ["ensemble", "pruning", "export", "adaboost", "importance"],
     ["boosting"],
     ["estimators"],
-    ["doctor"],
+    ["doctor", "warmup"],
+    ["cli"],
+    ["__main__"],
 ]
 RANK = {name: i for i, names in enumerate(LINES) for name in names}
 

@@ -166,9 +166,9 @@ def test_custom_metrics_and_verbose(capsys):
 
     model = GPUBoostRegressor(n_estimators=4, eval_metric=largest_error, verbose=2).fit(x, y, eval_set=[(x, y)])
     assert model.evals_result_["validation_0"]["largest_error"][-1] == pytest.approx(abs(y - model.predict(x)).max())
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split("]")[0] for line in lines] == ["[1/4", "[3/4", "[4/4"]
-    assert "validation_0-largest_error" in lines[0]
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(" rounds")[0] for line in lines] == ["training: 2/4", "training: 4/4"]
+    assert "validation_0-largest_error: " in lines[0]
 
 
 def test_subsample_changes_trees_and_is_seeded():

@@ -21,6 +21,7 @@ from gpuboost.data import check_weight, to_native
 from gpuboost.ensemble import Ensemble
 from gpuboost.losses import LOSSES, Loss
 from gpuboost.metrics import resolve_metrics
+from gpuboost.progress import Progress
 
 IMPORTANCE_TYPES = ("gain", "split", "cover")
 
@@ -132,18 +133,12 @@ class BaseBoost(BaseTrees):
                 for i, (ex, ey, ew) in enumerate(evals)
             ]
             booster = Booster(mapper, binned, y, weight, base_score, loss, params, self._seed(), backend)
-            return boost(booster, base_score, sets, metrics if sets else [], self._reporter(params))
+            with Progress(params.n_estimators, "training", "rounds", int(params.verbose)) as progress:
 
-    def _reporter(self, params: BoostParams) -> Any:
-        if params.verbose == 0:
-            return None
+                def report(results: dict[str, dict[str, list[float]]]) -> None:
+                    progress.advance(note="  ".join(f"{s}-{m}: {v[-1]:.6g}" for s, own in results.items() for m, v in own.items()))
 
-        def report(number: int, results: dict[str, dict[str, list[float]]]) -> None:
-            if number % params.verbose == 0 or number == params.n_estimators - 1:
-                scores = "".join(f"  {s}-{m}: {v[-1]:.6g}" for s, own in results.items() for m, v in own.items())
-                print(f"[{number + 1}/{params.n_estimators}]{scores}", flush=True)
-
-        return report
+                return boost(booster, base_score, sets, metrics if sets else [], report if params.verbose else None)
 
     def _set_fitted(self, ensemble: Ensemble, history: History, params: BoostParams) -> None:
         """All fitted attributes at once, after everything that can fail."""

@@ -18,6 +18,7 @@ from gpuboost.config import RANGES
 from gpuboost.estimators._classical import BaseClassical, Training, check_counts
 from gpuboost.estimators.tree import TREES
 from gpuboost.leaf_targets import LeafTargets
+from gpuboost.progress import Progress
 from gpuboost.tree import ClassicalForest, ClassicalTree
 
 DEFAULT = TreeParams("gini")
@@ -135,15 +136,14 @@ class BaseForest(BaseClassical):
 
     def _grow(self, first: int, grower: TreeGrower, weights: TreeWeights) -> list[ClassicalTree]:
         """Trees from number ``first`` on; what a tree is made from depends on its number alone."""
-        backend, seed, n, verbose = grower.backend.host, self._fitted_seed, int(self.n_estimators), int(self.verbose)
+        backend, seed, n = grower.backend.host, self._fitted_seed, int(self.n_estimators)
 
         def tree(i: int) -> GrowingTree:
             number = first + i
-            if verbose and (number + 1) % verbose == 0:
-                print(f"tree {number + 1} of {n}", flush=True)
             return GrowingTree(weights.of_tree(number, backend), backend.mix_key(seed, TREES, number))
 
-        return grower.grow_all(n - first, tree)
+        with Progress(n - first, "training", "trees", int(self.verbose)) as progress:
+            return grower.grow_all(n - first, tree, progress.advance)
 
     def _set_out_of_bag(self, data: Training, backend: Backend) -> None:
         for name in ("oob_score_", self._oob_name):

@@ -64,7 +64,8 @@ class RandomForestClassifier(BaseForestClassifier):
     random_state : int, RandomState or None, default=None
         Seed of the bags and of the choice of features. None means 0: training is always repeatable.
     verbose : int, default=0
-        Print a line every this many trees; 0 prints nothing.
+        0: quiet. 1: a progress bar on a terminal, about ten lines elsewhere. More: a line every this many trees. On standard
+        error.
 
     Attributes
     ----------
@@ -154,7 +155,8 @@ class RandomForestRegressor(BaseForestRegressor):
     random_state : int, RandomState or None, default=None
         Seed of the bags and of the choice of features. None means 0: training is always repeatable.
     verbose : int, default=0
-        Print a line every this many trees; 0 prints nothing.
+        0: quiet. 1: a progress bar on a terminal, about ten lines elsewhere. More: a line every this many trees. On standard
+        error.
 
     Attributes
     ----------
@@ -243,7 +245,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
     random_state : int, RandomState or None, default=None
         Seed of the bags and of the choice of features and cuts. None means 0: training is always repeatable.
     verbose : int, default=0
-        Print a line every this many trees; 0 prints nothing.
+        0: quiet. 1: a progress bar on a terminal, about ten lines elsewhere. More: a line every this many trees. On standard
+        error.
 
     Attributes
     ----------
@@ -379,7 +382,8 @@ class ExtraTreesRegressor(BaseForestRegressor):
     random_state : int, RandomState or None, default=None
         Seed of the bags and of the choice of features and cuts. None means 0: training is always repeatable.
     verbose : int, default=0
-        Print a line every this many trees; 0 prints nothing.
+        0: quiet. 1: a progress bar on a terminal, about ten lines elsewhere. More: a line every this many trees. On standard
+        error.
 
     Attributes
     ----------

@@ -1,0 +1,80 @@
+"""The command ``gpuboost``: one module of this folder for each subcommand."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+
+from gpuboost.cli.common import FAILED, INTERRUPTED, USAGE, CliError, HelpFormatter
+
+#: Subcommands in the order in which a newcomer meets them.
+COMMANDS = ("doctor", "warmup")
+
+DESCRIPTION = """\
+Train tree ensembles on tables: the same model, bit for bit, on a CPU with any number of threads and on a GPU.
+"""
+EPILOG = """\
+begin here:
+  gpuboost demo                                       train on data that scikit-learn ships, write a model and a report
+  gpuboost train sales.csv --target price             train on a table of your own: writes model.gb
+  gpuboost predict model.gb new.csv --out prices.csv  predict new rows
+  gpuboost COMMAND --help                             what a command does, with examples
+
+exit codes:
+  0 done   1 something failed   2 wrong usage or input   130 interrupted (Ctrl-C)
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all subcommands."""
+    from gpuboost import __version__
+
+    parser = argparse.ArgumentParser(prog="gpuboost", description=DESCRIPTION, epilog=EPILOG, formatter_class=HelpFormatter)
+    parser.add_argument("--version", action="version", version=f"gpuboost {__version__}")
+    parser.add_argument("--traceback", action="store_true", help="show where in the code an error came from")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    for name in COMMANDS:
+        module = import_module(f"gpuboost.cli.{name}")
+        own = commands.add_parser(
+            name, help=module.SUMMARY, description=module.DESCRIPTION, epilog=module.EPILOG, formatter_class=HelpFormatter
+        )
+        module.add_arguments(own)
+        own.set_defaults(run=module.run)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; returns the exit code."""
+    parser = build_parser()
+    args = parser.parse_args(argv)
+    if args.command is None:
+        parser.print_help()
+        return 0
+    try:
+        return int(args.run(args))
+    except KeyboardInterrupt:
+        print("\ngpuboost: interrupted; nothing was written that is not complete", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has gone, which is its right; Python would complain at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except CliError as error:
+        return _say(args, error, error.code)
+    except (ValueError, TypeError, ImportError) as error:  # what the library says about parameters and data is meant for users
+        return _say(args, error, USAGE)
+    except (OSError, MemoryError) as error:
+        return _say(args, error, FAILED)
+
+
+def _say(args: argparse.Namespace, error: BaseException, code: int) -> int:
+    if args.traceback:
+        traceback.print_exc()
+    text = str(error) or type(error).__name__
+    if isinstance(error, OSError) and error.filename is not None:
+        text = f"{error.filename}: {error.strerror}"
+    print(f"gpuboost: error: {text}", file=sys.stderr)
+    return code
