@@ -1,0 +1,138 @@
+"""Every code block of README, CONTRIBUTING and docs runs, every example too, and every link of theirs leads somewhere.
+
+The blocks of a page run in order, in a folder of their own. ``python`` blocks share one namespace, ``pycon`` blocks are doctests in it, and
+``bash`` blocks run with ``gpuboost`` on the path. ``text`` is the one language that is not run.
+"""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import gpuboost as gb
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+LANGUAGES = {"python", "pycon", "bash", "text"}
+#: Parts of the site in the form of fenced blocks; none of them can hold code.
+DIRECTIVES = {"{toctree}", "{figure}", "{include}", "{eval-rst}", "{command-help}", "{note}", "{warning}"}
+#: Blocks that install: ``.ci/run`` runs the README's first two in a fresh environment.
+INSTALLS = 2
+
+
+@dataclass(frozen=True)
+class Block:
+    page: Path
+    line: int  # of its first line of code, counted from 1
+    language: str
+    code: str
+
+    def __str__(self):
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def blocks_of(page):
+    """Fenced blocks, also those that are indented under a list."""
+    lines = page.read_text().splitlines()
+    blocks, begin = [], None
+    for i, line in enumerate(lines):
+        fence = re.match(r" *(`{3,}|:{3,}) *(\S*)", line)
+        if begin is None and fence:
+            begin, mark, language = i, fence[1], fence[2]
+        elif begin is not None and line.strip() == mark:
+            blocks.append(Block(page, begin + 2, language, textwrap.dedent("\n".join(lines[begin + 1 : i])) + "\n"))
+            begin = None
+    assert begin is None, f"{page}:{begin + 1}: a block that does not end"
+    return blocks
+
+
+def run_python(block, names):
+    # empty lines in front: a traceback then names the line of the page
+    exec(compile("\n" * (block.line - 1) + block.code, str(block.page), "exec"), names)
+
+
+def run_pycon(block, names):
+    test = doctest.DocTestParser().get_doctest(block.code, names, str(block), str(block.page), block.line - 1)
+    said = []
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=said.append, clear_globs=False)
+    names |= test.globs
+    assert not said, "".join(said)
+
+
+def run_bash(block, folder):
+    commands = folder / ".commands"
+    commands.mkdir(exist_ok=True)
+    for name, call in (("gpuboost", "-m gpuboost"), ("python", "")):
+        (commands / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {call} "$@"\n')
+        (commands / name).chmod(0o755)
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", block.code], cwd=folder, env=environment(commands), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{block}: exit code {done.returncode}\n{block.code}\n{done.stdout}\n{done.stderr}"
+
+
+def environment(*folders):
+    path = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
+    return os.environ | {"PATH": path, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    names = {"__name__": "__main__"}
+    n_installs = 0
+    for block in blocks_of(page):
+        assert block.language in LANGUAGES | DIRECTIVES, f"{block}: {block.language!r} is none of {sorted(LANGUAGES | DIRECTIVES)}"
+        assert (">>> " in block.code) == (block.language == "pycon"), f"{block}: prompts belong into pycon blocks, and only there"
+        if block.language == "python":
+            run_python(block, names)
+        elif block.language == "pycon":
+            run_pycon(block, names)
+        elif block.language == "bash" and page.name == "README.md" and n_installs < INSTALLS:
+            assert "pip install" in block.code, f"{block}: the first {INSTALLS} bash blocks are the ones that .ci/run runs"
+            n_installs += 1
+        elif block.language == "bash":
+            assert "pip install" not in block.code, f"{block}: tests do not install; say it in the text"
+            run_bash(block, tmp_path)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
+def test_examples_run(example, tmp_path):
+    done = subprocess.run([sys.executable, example], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout, "an example shows something"
+
+
+def anchors_of(page):
+    """Headings as GitHub and MyST name them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.S | re.M)
+    headings = re.findall(r"^#+ +(.*)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.S | re.M)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        path, _, anchor = target.partition("#")
+        file = page.parent / path if path else page
+        assert file.exists(), f"{page.relative_to(ROOT)}: {target} does not exist"
+        assert not anchor or anchor in anchors_of(file), f"{page.relative_to(ROOT)}: {target} has no such heading"
+
+
+def test_the_reference_has_every_public_name():
+    pages = "\n".join(path.read_text() for path in (ROOT / "docs" / "api").glob("*.md"))
+    documented = set(re.findall(r"^\.\. auto(?:class|function|exception):: gpuboost\.(\S+)", pages, re.M))
+    public = {name for name in gb.__all__ if name not in ("__version__", "importance")}
+    public |= {f"importance.{name}" for name in ("Importance", "Table", "table", "plot", *gb.importance.METHODS)}
+    assert documented == public
