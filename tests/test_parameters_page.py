@@ -1,0 +1,155 @@
+"""The tables of docs/parameters.md are what the signatures and the installed libraries say.
+
+``PYTHONPATH=. python tests/test_parameters_page.py`` writes them anew.
+"""
+
+import inspect
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import lightgbm
+import numpy as np
+import sklearn.ensemble
+import sklearn.tree
+import xgboost
+
+import gpuboost as gb
+
+PAGE = Path(__file__).parents[1] / "docs" / "parameters.md"
+NONE = "–"
+
+#: Our parameter: its names in XGBoost, LightGBM and scikit-learn's HistGradientBoosting. A text in round brackets is shown as it is.
+NAMES = {
+    "objective": ("objective", "objective", "loss"),
+    "n_estimators": ("n_estimators", "n_estimators", "max_iter"),
+    "learning_rate": ("learning_rate", "learning_rate", "learning_rate"),
+    "max_depth": ("max_depth", "max_depth", "max_depth"),
+    "max_leaves": ("max_leaves", "num_leaves", "max_leaf_nodes"),
+    "leaves_per_step": (None, None, None),
+    "grow_policy": ("grow_policy", "(always leaf-wise)", "(always leaf-wise)"),
+    "max_bins": ("max_bin", "max_bin", "max_bins"),
+    "min_child_weight": ("min_child_weight", "min_child_weight", None),
+    "min_samples_leaf": (None, "min_child_samples", "min_samples_leaf"),
+    "min_split_gain": ("gamma", "min_split_gain", None),
+    "reg_lambda": ("reg_lambda", "reg_lambda", "l2_regularization"),
+    "reg_alpha": ("reg_alpha", "reg_alpha", None),
+    "max_delta_step": ("max_delta_step", "max_delta_step", None),
+    "subsample": ("subsample", "subsample", None),
+    "colsample_bytree": ("colsample_bytree", "colsample_bytree", None),
+    "colsample_bylevel": ("colsample_bylevel", None, None),
+    "colsample_bynode": ("colsample_bynode", "feature_fraction_bynode", "max_features"),
+    "early_stopping_rounds": ("early_stopping_rounds", "early_stopping_round", "n_iter_no_change"),
+    "eval_metric": ("eval_metric", "(`eval_metric` of `fit`)", "scoring"),
+    "class_weight": ("scale_pos_weight", "class_weight", "class_weight"),
+    "importance_type": ("importance_type", "importance_type", None),
+    "device": ("device", "device_type", None),
+    "n_jobs": ("n_jobs", "n_jobs", "(environment variables)"),
+    "random_state": ("random_state", "random_state", "random_state"),
+    "verbose": ("verbosity", "verbosity", "verbose"),
+}
+
+
+def defaults(estimator):
+    return {name: p.default for name, p in inspect.signature(estimator).parameters.items() if p.kind is not p.VAR_KEYWORD}
+
+
+@cache
+def xgboost_defaults():
+    """The estimator says None for most; a trained model's configuration says what that means."""
+    model = xgboost.XGBClassifier(n_estimators=1).fit(np.eye(4), [0, 1, 0, 1])
+    found = {}
+
+    def collect(part):
+        for name, value in part.items():
+            collect(value) if isinstance(value, dict) else found.setdefault(name, value)
+
+    collect(json.loads(model.get_booster().save_config()))
+    own = {name: getattr(xgboost.XGBClassifier(), name) for name in ("early_stopping_rounds", "eval_metric", "importance_type")}
+    rounds = xgboost.XGBClassifier().get_num_boosting_rounds()
+    return found | own | {"n_estimators": rounds, "verbosity": xgboost.get_config()["verbosity"]}
+
+
+@cache
+def lightgbm_defaults():
+    """The estimator's signature; what it does not name is in a trained model's configuration."""
+    data = lightgbm.Dataset(np.arange(40.0).reshape(-1, 1), label=np.arange(40) % 2)
+    text = lightgbm.train({"min_data_in_leaf": 1}, data, num_boost_round=1).model_to_string()
+    found = dict(re.findall(r"^\[(\w+): (.*)\]$", text, re.M))
+    return found | defaults(lightgbm.LGBMClassifier)
+
+
+def shown(value):
+    if isinstance(value, str):
+        try:
+            return f"{float(value):.6g}"
+        except ValueError:
+            return f'"{value}"'
+    return str(value)
+
+
+def cell(name, known):
+    if name is None:
+        return NONE
+    return name[1:-1] if name.startswith("(") else f"`{name}` {shown(known[name])}"
+
+
+def boosting_table():
+    """Every parameter of GPUBoostClassifier; the regressor has the same but for class_weight."""
+    lines = ["| gpuboost | XGBoost | LightGBM | scikit-learn |", "|---|---|---|---|"]
+    known = xgboost_defaults(), lightgbm_defaults(), defaults(sklearn.ensemble.HistGradientBoostingClassifier)
+    for name, default in defaults(gb.GPUBoostClassifier).items():
+        peers = [cell(own, values) for own, values in zip(NAMES[name], known, strict=True)]
+        lines.append(f"| `{name}` {shown(default)} | {' | '.join(peers)} |")
+    return lines
+
+
+def classical_table(ours, theirs):
+    """Parameters of one of our estimators beside those of the same name in scikit-learn."""
+    own, other = defaults(ours), defaults(theirs)
+    lines = ["| parameter | gpuboost | scikit-learn |", "|---|---|---|"]
+    for name in [*own, *(name for name in other if name not in own)]:
+        lines.append(f"| `{name}` | {shown(own[name]) if name in own else NONE} | {shown(other[name]) if name in other else NONE} |")
+    return lines
+
+
+def tables():
+    return {
+        "boosting": boosting_table(),
+        "forest": classical_table(gb.RandomForestClassifier, sklearn.ensemble.RandomForestClassifier),
+        "tree": classical_table(gb.DecisionTreeClassifier, sklearn.tree.DecisionTreeClassifier),
+    }
+
+
+def page():
+    """The page with its tables made anew."""
+    text = PAGE.read_text()
+    for name, lines in tables().items():
+        begin, end = f"<!-- table {name} -->", "<!-- end of table -->"
+        head, _, rest = text.partition(begin)
+        text = "\n".join([head + begin, "", *lines, "", end]) + rest.partition(end)[2]
+    return text
+
+
+def test_the_page_is_up_to_date():
+    assert PAGE.read_text() == page()
+
+
+def test_every_boosting_parameter_is_in_the_table():
+    assert set(NAMES) == set(defaults(gb.GPUBoostClassifier)) == {"class_weight", *defaults(gb.GPUBoostRegressor)}
+
+
+def test_shared_parameters_have_one_default():
+    """The page shows classifiers; regressors differ in what it says they differ."""
+    for one, other in (
+        (gb.GPUBoostClassifier, gb.GPUBoostRegressor),
+        (gb.RandomForestClassifier, gb.RandomForestRegressor),
+        (gb.DecisionTreeClassifier, gb.DecisionTreeRegressor),
+    ):
+        a, b = defaults(one), defaults(other)
+        assert {name for name in a.keys() & b.keys() if a[name] != b[name]} <= {"objective", "criterion", "max_features"}
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
