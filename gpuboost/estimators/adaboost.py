@@ -108,9 +108,9 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         How many there are.
     n_estimators_ : int
         Trees that were trained.
-    estimator_weights_ : ndarray of shape (n_estimators_,)
+    estimator_weights_ : ndarray of shape (n_trees,)
         Weight of each tree in the vote.
-    estimator_errors_ : ndarray of shape (n_estimators_,)
+    estimator_errors_ : ndarray of shape (n_trees,)
         Weighted error of each tree on the weights it was grown on.
     feature_importances_ : ndarray of shape (n_features,)
         Importance of each feature, adding up to 1.
@@ -379,9 +379,9 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
     ----------
     n_estimators_ : int
         Trees that were trained.
-    estimator_weights_ : ndarray of shape (n_estimators_,)
+    estimator_weights_ : ndarray of shape (n_trees,)
         Weight of each tree in the median.
-    estimator_errors_ : ndarray of shape (n_estimators_,)
+    estimator_errors_ : ndarray of shape (n_trees,)
         Weighted mean loss of each tree.
     feature_importances_ : ndarray of shape (n_features,)
         Importance of each feature, adding up to 1.
