@@ -33,7 +33,7 @@ autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-napoleon_use_ivar = True
+napoleon_custom_sections = [("Attributes", "params_style")]  # as :ivar: a name would lose its last underscore
 
 html_theme = "furo"
 html_title = "gpuboost"

@@ -48,8 +48,10 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         Least number of training rows in a leaf.
     min_split_gain : float, default=0.0
         Least gain of a split (gamma). With symmetric growth, least sum of the gains of a level.
-    reg_lambda, reg_alpha : float, default=1.0, 0.0
-        L2 and L1 penalties on leaf values.
+    reg_lambda : float, default=1.0
+        L2 penalty on leaf values.
+    reg_alpha : float, default=0.0
+        L1 penalty on leaf values.
     max_delta_step : float, default=0.0
         Largest leaf value before ``learning_rate``; 0 means no limit.
     subsample : float, default=1.0
@@ -253,8 +255,10 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         Least number of training rows in a leaf.
     min_split_gain : float, default=0.0
         Least gain of a split (gamma). With symmetric growth, least sum of the gains of a level.
-    reg_lambda, reg_alpha : float, default=1.0, 0.0
-        L2 and L1 penalties on leaf values.
+    reg_lambda : float, default=1.0
+        L2 penalty on leaf values.
+    reg_alpha : float, default=0.0
+        L1 penalty on leaf values.
     max_delta_step : float, default=0.0
         Largest leaf value before ``learning_rate``; 0 means no limit.
     subsample : float, default=1.0
