@@ -20,7 +20,7 @@ LINES = [
     ["ensemble", "pruning", "export", "adaboost", "importance"],
     ["boosting"],
     ["estimators"],
-    ["doctor", "warmup"],
+    ["doctor", "warmup", "tables"],
     ["cli"],
     ["__main__"],
 ]
