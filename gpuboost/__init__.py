@@ -6,6 +6,7 @@ from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.estimators.forest import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from gpuboost.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from gpuboost.export import export_text, plot_tree
+from gpuboost.io import ModelFormatError, load_model, save_model
 
 __version__ = "0.1.0"
 __all__ = [
@@ -17,10 +18,13 @@ __all__ = [
     "ExtraTreesRegressor",
     "GPUBoostClassifier",
     "GPUBoostRegressor",
+    "ModelFormatError",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",
     "export_text",
     "importance",
+    "load_model",
     "plot_tree",
+    "save_model",
 ]

@@ -9,18 +9,18 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LINES = [
-    ["dtypes", "formulas", "quantiles", "data", "categories", "extras", "progress", "schema"],
-    ["fixed_point"],
-    ["config", "losses", "metrics"],
+    ["dtypes", "formulas", "quantiles", "data", "categories", "extras", "files", "progress", "schema"],
+    ["fixed_point", "model_file"],
+    ["config", "losses", "metrics", "values"],
     ["backend"],
     ["binning"],
     ["coding", "tree"],
-    ["cart", "bagging", "out_of_bag"],
+    ["cart", "bagging", "out_of_bag", "tree_file"],
     ["leaf_targets"],
     ["ensemble", "pruning", "export", "adaboost", "importance"],
     ["boosting"],
     ["estimators"],
-    ["doctor", "warmup"],
+    ["doctor", "io", "warmup", "tables"],
     ["cli"],
     ["__main__"],
 ]

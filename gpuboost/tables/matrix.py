@@ -1,0 +1,343 @@
+"""Tables into the matrices that models take: rows go straight from a batch to their place, there is no second copy of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gpuboost.progress import Progress
+from gpuboost.schema import TableSchema
+from gpuboost.tables.batch import Batch, Table
+from gpuboost.tables.columns import KnownTexts, Texts, to_numbers
+from gpuboost.tables.errors import RereadTable, TableError, check_columns, shortened
+
+#: Bytes of rows that are filled together, column by column: they stay in the second-level cache.
+STRIPE = 1 << 17
+#: What is set aside beyond the expected number of rows; memory that is not touched costs nothing.
+SPARE = 1.05
+#: Rows from which on a text column with more values than half of the rows is worth a word.
+MANY_ROWS = 1000
+
+
+@dataclass
+class Part:
+    """Rows to train on, or to measure a model on."""
+
+    x: np.ndarray  # (n_rows, n_features)
+    y: np.ndarray  # (n_rows,) float64: numbers, or places in the ascending texts
+    weight: np.ndarray | None  # (n_rows,) float64
+
+
+@dataclass
+class TrainingData:
+    """A table, read to train on."""
+
+    train: Part
+    valid: Part | None  # the rows that were held out
+    columns: list[str]
+    text: dict[str, list[str]]  # values of the text columns, ascending
+    target_kind: str
+    target_values: list[str]  # of a text target, ascending
+    n_without_target: int  # rows that were left out
+    notes: list[str] = field(default_factory=list)  # what its owner should know
+
+
+class Growing:
+    """Rows that arrive one after another, in one array."""
+
+    def __init__(self, columns: tuple[int, ...], dtype: str) -> None:
+        self._columns, self._dtype = columns, dtype
+        self._data = np.empty((0, *columns), dtype)
+        self.n_rows = 0
+
+    def next(self, n: int, fraction: float) -> np.ndarray:
+        """Place for n more rows; ``fraction`` is the part of the table that ends with them, 0 if nobody knows."""
+        begin, end = self.n_rows, self.n_rows + n
+        if end > len(self._data):
+            expected = int(end / fraction * SPARE) if fraction > 0 else end + end // 2
+            if begin == 0:
+                self._data = np.empty((max(end, expected), *self._columns), self._dtype)
+            else:  # the allocator moves pages, not bytes, and nobody holds a view
+                self._data.resize((max(end, min(expected, 2 * end), end + end // 8), *self._columns), refcheck=False)
+        self.n_rows = end
+        return self._data[begin:end]
+
+    def finish(self) -> np.ndarray:
+        """All rows; the spare memory is given back."""
+        self._data.resize((self.n_rows, *self._columns), refcheck=False)
+        return self._data
+
+
+class _Collector:
+    """A part that grows."""
+
+    def __init__(self, n_columns: int, dtype: str, weighted: bool) -> None:
+        self.x, self.y = Growing((n_columns,), dtype), Growing((), "float64")
+        self.weight = Growing((), "float64") if weighted else None
+
+    def add(self, features: list[np.ndarray], y: np.ndarray, weight: np.ndarray | None, keep: np.ndarray | None, fraction: float) -> None:
+        """Rows of a batch, all (None) or some of them."""
+        n = len(y) if keep is None else int(np.count_nonzero(keep))
+        place = self.x.next(n, fraction)
+        if keep is None:
+            fill(place, features)
+        else:
+            block = np.empty((len(y), place.shape[1]), place.dtype)
+            fill(block, features)
+            np.compress(keep, block, axis=0, out=place)
+        self.y.next(n, fraction)[:] = y if keep is None else y[keep]
+        if self.weight is not None and weight is not None:
+            self.weight.next(n, fraction)[:] = weight if keep is None else weight[keep]
+
+    def finish(self) -> Part:
+        """The rows."""
+        return Part(self.x.finish(), self.y.finish(), None if self.weight is None else self.weight.finish())
+
+
+def fill(out: np.ndarray, columns: Sequence[np.ndarray]) -> None:
+    """Put columns beside each other into a matrix that is stored by rows."""
+    step = max(64, STRIPE // max(out.itemsize * out.shape[1], 1))
+    for begin in range(0, len(out), step):
+        stripe = out[begin : begin + step]
+        for f, column in enumerate(columns):
+            stripe[:, f] = column[begin : begin + step]
+
+
+def read_training(
+    table: Table,
+    target: str,
+    weight: str | None = None,
+    drop: Sequence[str] = (),
+    fraction: float = 0.0,
+    seed: int = 0,
+    verbose: int = 0,
+) -> TrainingData:
+    r"""Read a table to train on.
+
+    Parameters
+    ----------
+    table : Table
+        An open table.
+    target : str
+        The column to predict. Rows without a value of it are left out.
+    weight : str, default=None
+        The column of weights.
+    drop : sequence of str, default=()
+        Columns that are no features.
+    fraction : float, default=0.0
+        Chance of a row to be held out; it depends on the number of the row and the seed alone.
+    seed : int, default=0
+        Seed of that draw.
+    verbose : int, default=0
+        1 for progress on standard error.
+
+    Returns
+    -------
+    TrainingData
+        The rows, and what their columns mean.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from gpuboost.tables import open_table
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "fruit.csv"
+    >>> _ = path.write_text("name,weight,price\npear,150,2\napple,,1\n")
+    >>> data = read_training(open_table(str(path)), target="price")
+    >>> data.train.x
+    array([[  1., 150.],
+           [  0.,  nan]])
+    >>> data.text
+    {'name': ['apple', 'pear']}
+    """
+    where = table.source.label
+    check_columns(where, [target], table.names, "target column")
+    check_columns(where, [*([weight] if weight else []), *drop], table.names)
+    columns = [name for name in table.names if name not in (target, weight, *drop)]
+    if not columns:
+        raise TableError(f"{where}: no column is left as a feature")
+    label = "reading"
+    while True:
+        try:
+            with Progress(table.total, label, table.unit, verbose, scaled=True) as progress:
+                return _Reading(table, columns, target, weight).run(fraction, seed, progress)
+        except RereadTable:
+            label = "reading again"
+
+
+class _Reading:
+    """One attempt to read a table to train on."""
+
+    def __init__(self, table: Table, columns: list[str], target: str, weight: str | None) -> None:
+        self.table, self.columns, self.target, self.weight = table, columns, target, weight
+        self.texts: dict[str, Texts] = {}
+
+    def run(self, fraction: float, seed: int, progress: Progress) -> TrainingData:
+        table, rng = self.table, np.random.default_rng(seed)
+        dtype = table.dtype(self.columns)
+        train, valid = (_Collector(len(self.columns), dtype, self.weight is not None) for _ in range(2))
+        n_without = 0
+        wanted = [*self.columns, self.target, *([self.weight] if self.weight else [])]
+        for batch in table.batches(wanted, None, progress.advance):
+            features = [self._numbers(name, batch) for name in self.columns]
+            y = self._numbers(self.target, batch)
+            weight = self._numbers(self.weight, batch) if self.weight else None
+            held = rng.random(batch.n_rows) < fraction if fraction > 0 else None
+            known = ~np.isnan(y)
+            n_without += batch.n_rows - int(np.count_nonzero(known))
+            keep = None if known.all() else known
+            if held is None:
+                train.add(features, y, weight, keep, table.fraction)
+            else:
+                train.add(features, y, weight, known & ~held, table.fraction)
+                valid.add(features, y, weight, known & held, table.fraction)
+        if self.weight is not None and table.kinds[self.weight] == "text":
+            raise TableError(f"{table.source.label}: the column of weights, {self.weight!r}, must hold numbers; it holds text")
+        parts = [train.finish(), valid.finish()]
+        if not len(parts[0].x):
+            raise TableError(f"{table.source.label}: no row has a value of the target {self.target!r}")
+        return self._finish(parts, n_without)
+
+    def _numbers(self, name: str, batch: Batch) -> np.ndarray:
+        if self.table.kinds[name] != "text":
+            return to_numbers(batch.columns[name])
+        if name not in self.texts:
+            self.texts[name] = Texts(name, self.table.source.label)
+        return self.texts[name].code(batch.columns[name])
+
+    def _finish(self, parts: list[Part], n_without: int) -> TrainingData:
+        """Give texts their final numbers."""
+        for name, texts in self.texts.items():
+            ranks = texts.ranks()
+            for part in parts:
+                column = part.y if name == self.target else part.x[:, self.columns.index(name)] if name in self.columns else np.empty(0)
+                known = ~np.isnan(column)
+                column[known] = ranks[column[known].astype(np.intp)]
+        text = {name: self.texts[name].values for name in self.columns if name in self.texts}
+        data = TrainingData(
+            parts[0],
+            parts[1] if len(parts[1].x) else None,
+            self.columns,
+            text,
+            self.table.kinds[self.target],
+            self.texts[self.target].values if self.target in self.texts else [],
+            n_without,
+        )
+        data.notes += self._notes(text, sum(len(part.x) for part in parts))
+        return data
+
+    def _notes(self, text: dict[str, list[str]], n_rows: int) -> list[str]:
+        notes = []
+        for name, values in text.items():
+            if name in self.table.first_text and any(_looks_like_number(value) for value in values):
+                notes.append(f"column {name!r} has numbers and texts, and is read as text: {self.table.first_text[name]}")
+            if n_rows >= MANY_ROWS and 2 * len(values) > n_rows:
+                notes.append(f"column {name!r} has {len(values):,} distinct texts in {n_rows:,} rows; consider --drop {name}")
+        empty = [name for name in self.columns if self.table.kinds[name] == "empty"]
+        if empty:
+            notes.append(f"no row has a value in {shortened(empty)}")
+        return notes
+
+
+def _looks_like_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+# --- for a trained model
+
+
+class ModelColumns:
+    """Batches of a table as rows for a model.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        The model's features, by their names in the table.
+    text : dict
+        Values of those that were text in training, ascending.
+    raw : sequence of str
+        Features that the model takes as text, and knows the categories of itself.
+    """
+
+    def __init__(self, columns: Sequence[str], text: dict[str, list[str]], raw: Sequence[str] = ()) -> None:
+        self.columns, self.raw = list(columns), set(raw)
+        self.known = {name: KnownTexts(values) for name, values in text.items()}
+
+    @property
+    def text(self) -> set[str]:
+        """Columns to read as text."""
+        return self.raw | set(self.known)
+
+    def features(self, batch: Batch) -> list[np.ndarray]:
+        """Columns of a batch as numbers."""
+        return [self._column(name, batch.columns[name]) for name in self.columns]
+
+    def _column(self, name: str, column: Any) -> np.ndarray:
+        if name in self.raw:
+            return np.array(column.tolist() if isinstance(column, np.ndarray) else column.to_pylist(), dtype=object)
+        return self.known[name].code(column) if name in self.known else to_numbers(column)
+
+    def unknown_texts(self) -> list[str]:
+        """A sentence for each column with texts that training has not seen."""
+        return [
+            f"column {name!r}: {known.n_unknown:,} rows have a text that training has not seen, such as {known.example!r}; "
+            "it counts as missing"
+            for name, known in self.known.items()
+            if known.n_unknown
+        ]
+
+
+def read_validation(
+    table: Table, schema: TableSchema, target_values: Sequence[str], weight: str | None = None, verbose: int = 0
+) -> tuple[Part, list[str]]:
+    """Read a table to measure a model on.
+
+    Parameters
+    ----------
+    table : Table
+        An open table.
+    schema : TableSchema
+        How the columns of the training data became features.
+    target_values : sequence of str
+        Texts of the target, ascending; none if it holds numbers.
+    weight : str, default=None
+        The column of weights.
+    verbose : int, default=0
+        1 for progress on standard error.
+
+    Returns
+    -------
+    Part
+        The rows that have a value of the target.
+    list of str
+        What their owner should know.
+    """
+    where = table.source.label
+    wanted = [*schema.columns, schema.target, *([weight] if weight else [])]
+    check_columns(where, table.missing(wanted), table.names)
+    text = {**schema.text, **({schema.target: list(target_values)} if target_values else {})}
+    columns = ModelColumns(schema.columns, text)
+    out, n_without = _Collector(len(schema.columns), table.dtype(schema.columns), weight is not None), 0
+    with Progress(table.total, f"reading {where}", table.unit, verbose, scaled=True) as progress:
+        for batch in table.batches(wanted, columns.text, progress.advance):
+            y = columns._column(schema.target, batch.columns[schema.target])
+            if target_values and columns.known[schema.target].n_unknown:
+                unknown = columns.known[schema.target].example
+                raise TableError(f"{where}: the target {schema.target!r} has a class that the training data does not have: {unknown!r}")
+            keep = ~np.isnan(y)
+            n_without += int(np.count_nonzero(~keep))
+            own = to_numbers(batch.columns[weight]) if weight else None
+            out.add(columns.features(batch), y, own, None if keep.all() else keep, table.fraction)
+    part = out.finish()
+    if not len(part.x):
+        raise TableError(f"{where}: no row has a value of the target {schema.target!r}")
+    notes = columns.unknown_texts()
+    if n_without:
+        notes.append(f"{n_without:,} rows without a value of {schema.target!r} were left out")
+    return part, notes

@@ -1,0 +1,146 @@
+"""Where the bytes of a table come from: a file or standard input, packed or not, and which format they are in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from gpuboost.extras import load
+from gpuboost.tables.errors import TableError
+
+#: Endings of file names and the formats they stand for.
+ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".npz": "npz",
+    ".libsvm": "libsvm",
+    ".svmlight": "libsvm",
+    ".svm": "libsvm",
+}
+FORMATS = tuple(dict.fromkeys(ENDINGS.values()))
+#: Formats made of lines; they may be packed.
+TEXT_FORMATS = ("csv", "tsv", "libsvm")
+#: Endings of packed files: pyarrow's name of the packing, and the bytes that such files begin with.
+PACKED = {
+    ".gz": ("gzip", b"\x1f\x8b"),
+    ".zst": ("zstd", b"\x28\xb5\x2f\xfd"),
+    ".bz2": ("bz2", b"BZh"),
+    ".lz4": ("lz4", b"\x04\x22\x4d\x18"),
+}
+
+
+def format_of(path: str, given: str | None = None) -> str:
+    """The format of a file: what was given, or what the name's ending says; CSV for standard input."""
+    if given is not None:
+        return given
+    if path == "-":
+        return "csv"
+    name = Path(path).name.lower()
+    ending = Path(name).suffix
+    if ending in PACKED:
+        ending = Path(name.removesuffix(ending)).suffix
+    if ending not in ENDINGS:
+        raise TableError(f"{path}: no format is known for this name; its ending should be one of {', '.join(ENDINGS)}, or use --format")
+    return ENDINGS[ending]
+
+
+class Source:
+    """A file, or standard input.
+
+    Parameters
+    ----------
+    path : str
+        Name of the file; "-" is standard input.
+    keep : bool
+        Whether standard input is first copied to a temporary file, so that it can be read again.
+    """
+
+    def __init__(self, path: str, keep: bool = True) -> None:
+        self.path, self.label = path, "standard input" if path == "-" else path
+        self._copy: Any = None
+        self.size: int | None = None
+        if path == "-" and keep:
+            self._copy = tempfile.NamedTemporaryFile(prefix="gpuboost-")  # noqa: SIM115 (closed by close)
+            shutil.copyfileobj(sys.stdin.buffer, self._copy, 1 << 20)
+            self._copy.flush()
+            self.path = self._copy.name
+        if self.path != "-":
+            if os.path.isdir(self.path):
+                raise IsADirectoryError(21, "is a folder; name a file", self.path)
+            with open(self.path, "rb"):  # an error here says which file, and why
+                pass
+            self.size = os.path.getsize(self.path)
+            if self.size == 0 and os.path.isfile(self.path):
+                raise TableError(f"{self.label}: the file is empty")
+
+    def open(self) -> Stream:
+        """The bytes from the beginning, unpacked; standard input that was not kept can be opened once."""
+        if self.path == "-":
+            return Stream(sys.stdin.buffer, self.label, ending="")
+        ending = Path(self.path).suffix.lower()
+        return Stream(open(self.path, "rb", buffering=0), self.label, ending if ending in PACKED else "")  # noqa: SIM115
+
+    def close(self) -> None:
+        """Remove the temporary file."""
+        if self._copy is not None:
+            self._copy.close()
+
+
+class Stream:
+    """Bytes that are unpacked on the way; ``position`` is the place in the packed file."""
+
+    def __init__(self, raw: BinaryIO, label: str, ending: str) -> None:
+        self._raw, self.label, self.position, self._begin = raw, label, 0, b""
+        while len(self._begin) < 4 and (more := raw.read(4 - len(self._begin))):
+            self._begin += more
+        packing = next((name for name, magic in PACKED.values() if self._begin.startswith(magic)), None)
+        if ending and packing != PACKED[ending][0]:
+            raise TableError(f"{label}: the name ends in {ending}, but the content is not {PACKED[ending][0]}")
+        self._unpacked: Any = None
+        if packing is not None:
+            pa = load("pyarrow", "reading packed files")
+            self._unpacked = pa.CompressedInputStream(pa.PythonFile(self, mode="r"), packing)
+
+    def read(self, n: int) -> bytes:
+        """The next n packed bytes, fewer only at the end."""
+        parts = [self._begin[:n]] if self._begin else []
+        self._begin = self._begin[n:]
+        missing = n - sum(map(len, parts))
+        while missing > 0 and (more := self._raw.read(missing)):
+            parts.append(more)
+            missing -= len(more)
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        self.position += len(data)
+        return data
+
+    def unpacked(self, n: int) -> bytes:
+        """The next n bytes of content, fewer only at the end."""
+        if self._unpacked is None:
+            return self.read(n)
+        try:
+            return bytes(self._unpacked.read(n))
+        except (OSError, ValueError) as error:
+            raise TableError(f"{self.label}: the packed file is damaged or cut short ({error})") from error
+
+    # what pyarrow wants of a file
+
+    closed = False
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def close(self) -> None:
+        """Close the file; standard input stays open."""
+        if self._raw is not sys.stdin.buffer:
+            self._raw.close()
