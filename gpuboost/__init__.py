@@ -6,6 +6,7 @@ from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.estimators.forest import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from gpuboost.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from gpuboost.export import export_text, plot_tree
+from gpuboost.plots import plot_importance, plot_metric
 
 __version__ = "0.1.0"
 __all__ = [
@@ -22,5 +23,7 @@ __all__ = [
     "__version__",
     "export_text",
     "importance",
+    "plot_importance",
+    "plot_metric",
     "plot_tree",
 ]
