@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gpuboost.config import Number
-from gpuboost.export import COLOURS
+from gpuboost.export import COLOURS, text_width
 from gpuboost.extras import load
 from gpuboost.importance import Importance, Table
 
@@ -20,8 +21,8 @@ HIGHER_IS_BETTER = ("auc",)
 HATCHES = ("", "/////", ".....", "xxxxx", "-----", "\\\\\\\\\\")
 LINES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-#: Points of the text, and of a character on average.
-FONT, CHARACTER = 9.0, 0.6
+#: Points of the text, and most characters of a name.
+FONT, LONGEST = 9.0, 40
 
 
 def plot_importance(
@@ -85,12 +86,12 @@ def plot_importance(
             color=COLOURS[k % len(COLOURS)], hatch=HATCHES[k % len(HATCHES)], edgecolor="white", linewidth=0.4,
         )  # fmt: skip
     ax.set_ylim(n - 0.4, -0.6)
-    _tidy(ax, "x")
+    tidy(ax, "x")
     _label_rows(ax, [table.names[f] for f in order])
-    ax.set_xlabel(table.methods[0] if n_measures == 1 else "importance, as a share of the measure's highest", fontsize=FONT, parse_math=False)
+    ax.set_xlabel(table.methods[0] if n_measures == 1 else "share of the measure's highest", fontsize=FONT, parse_math=False)
     ax.axvline(0.0, color="0.2", linewidth=0.8)
     if n_measures > 1:
-        _legend_above(ax, n_columns=2)
+        legend_above(ax, n_columns=1 if ax.figure.get_figwidth() < 6 else 2)
     return ax
 
 
@@ -139,7 +140,7 @@ def plot_metric(model: Any, metric: str | None = None, *, ax: Any = None) -> Any
         if not isinstance(model, Mapping) and hasattr(model, "best_iteration_"):
             n_rounds = model.best_iteration_ + 1
             own.axvline(n_rounds, color="0.35", linestyle=":", linewidth=1.4, label=f"predictions use {n_rounds:,} rounds")
-        _legend_above(own, n_columns=1)
+        legend_above(own, n_columns=1)
     return axes[0] if len(axes) == 1 else np.array(axes)
 
 
@@ -226,9 +227,14 @@ def _label_rows(ax: Any, names: list[str]) -> None:
     font = min(FONT, 0.85 * 72 * inches.height / len(names))
     # a layout engine makes room for the names, other axes leave what is on their left
     room = 0.42 * ax.figure.get_figwidth() if ax.figure.get_layout_engine() is not None else inches.x0 - 0.1
-    length = int(np.clip(72 * room / (CHARACTER * font), 5, 40))
-    ax.set_yticks(np.arange(len(names)), [shortened(name, length) for name in names], fontsize=font, parse_math=False)
+    ax.set_yticks(np.arange(len(names)), [_fitted(name, 72 * room, font) for name in names], fontsize=font, parse_math=False)
     ax.tick_params(axis="y", length=0)
+
+
+def _fitted(name: str, room: float, font: float) -> str:
+    """A name cut to a number of points."""
+    n = bisect_right(range(LONGEST + 1), room, key=lambda n: text_width(shortened(name, max(n, 3)), font)) - 1
+    return shortened(name, max(n, 3))
 
 
 # --- metrics
@@ -268,13 +274,13 @@ def _draw_curves(ax: Any, metric: str, curves: dict[str, Any]) -> None:
     ax.set_ylabel(metric, fontsize=FONT, parse_math=False)
     ax.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=1))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    _tidy(ax, "both")
+    tidy(ax, "both")
 
 
 # --- both
 
 
-def _tidy(ax: Any, grid: str) -> None:
+def tidy(ax: Any, grid: str) -> None:
     """A quiet frame and grid."""
     ax.tick_params(labelsize=FONT)
     ax.grid(axis=grid, linewidth=0.5, color="0.85")
@@ -283,7 +289,7 @@ def _tidy(ax: Any, grid: str) -> None:
         ax.spines[side].set_visible(False)
 
 
-def _legend_above(ax: Any, n_columns: int) -> None:
+def legend_above(ax: Any, n_columns: int) -> None:
     """A legend over the axes, where it hides nothing."""
     legend = ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncol=n_columns, frameon=False, fontsize=FONT, handlelength=3.0)
     for text in legend.get_texts():
