@@ -7,6 +7,7 @@ from gpuboost.estimators.forest import ExtraTreesClassifier, ExtraTreesRegressor
 from gpuboost.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from gpuboost.export import export_text, plot_tree
 from gpuboost.io import ModelFormatError, load_model, save_model
+from gpuboost.plots import plot_importance, plot_metric
 
 __version__ = "0.1.0"
 __all__ = [
@@ -25,6 +26,8 @@ __all__ = [
     "export_text",
     "importance",
     "load_model",
+    "plot_importance",
+    "plot_metric",
     "plot_tree",
     "save_model",
 ]

@@ -111,14 +111,19 @@ def plot_tree(model: Any, tree: int = 0, *, max_depth: int | None = 4, feature_n
     Number(0, integer=True, none=True).check("max_depth", max_depth)
     plt = load("matplotlib.pyplot", "plot_tree")
     places = _places(view.tree, max_depth)
-    width, height = max(x for x, _ in places.values()) + 1.0, max(depth for _, depth in places.values()) + 1.0
+    width, height = _extent(places)
     if ax is None:
-        _, ax = plt.subplots(figsize=(max(width, 2.0) * SLOT, (height + 0.4) * LEVEL), layout="constrained")
+        _, ax = plt.subplots(figsize=_inches(width, height), layout="constrained")
     ax.set_axis_off()
     ax.set_xlim(-0.5, width - 0.5)
     ax.set_ylim(-height + 0.5, 0.5)
     _draw(view, places, ax)
     return ax
+
+
+def tree_size(model: Any, tree: int = 0, max_depth: int | None = 4) -> tuple[float, float]:
+    """Width and height, in inches, that ``plot_tree`` needs for text of full size."""
+    return _inches(*_extent(_places(_view(model, tree, None, 2).tree, max_depth)))
 
 
 # --- words
@@ -246,6 +251,16 @@ def _places(tree: Tree, max_depth: int | None) -> dict[int, tuple[float, int]]:
     return places
 
 
+def _extent(places: dict[int, tuple[float, int]]) -> tuple[float, float]:
+    """Slots and levels that the nodes take."""
+    return max(x for x, _ in places.values()) + 1.0, max(depth for _, depth in places.values()) + 1.0
+
+
+def _inches(width: float, height: float) -> tuple[float, float]:
+    """The size of a figure with so many slots and levels."""
+    return max(width, 2.0) * SLOT, (height + 0.4) * LEVEL
+
+
 def _draw(view: _View, places: dict[int, tuple[float, int]], ax: Any) -> None:
     """Boxes, lines and the legend."""
     from matplotlib.lines import Line2D
@@ -315,15 +330,15 @@ def _box_lines(view: _View, node: int, is_split: bool, room: float, font: float)
         question = view.sides(node)[0].removesuffix(" or missing")
         name = view.names[int(view.tree.feature[node])]
         rest = question[len(name) :]
-        shortest = _shortened(rest, room - min(_width(name, font), 0.35 * room), font)  # a threshold fits, a long set gives way
-        lines.append(_shortened(name, room - _width(shortest, font), font) + shortest)
+        shortest = _shortened(rest, room - min(text_width(name, font), 0.35 * room), font)  # a threshold fits, a long set gives way
+        lines.append(_shortened(name, room - text_width(shortest, font), font) + shortest)
     elif view.tree.left[node] >= 0:
         lines.append(f"... {view.n_leaves_below(node)} leaves")
     return [*lines, *(_shortened(line, room, font) for line in (view.says(node), view.weight(node)))]
 
 
 @lru_cache(maxsize=4096)
-def _width(text: str, font: float) -> float:
+def text_width(text: str, font: float) -> float:
     """Points that a text takes."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import TextPath
@@ -333,7 +348,7 @@ def _width(text: str, font: float) -> float:
 
 def _shortened(text: str, room: float, font: float) -> str:
     """A text cut to a number of points, with dots at its end if it had to be."""
-    if _width(text, font) <= room:
+    if text_width(text, font) <= room:
         return text
-    n_kept = bisect_right(range(len(text)), room, key=lambda n: _width(text[:n] + "...", font)) - 1
+    n_kept = bisect_right(range(len(text)), room, key=lambda n: text_width(text[:n] + "...", font)) - 1
     return text[: max(n_kept, 1)] + "..."

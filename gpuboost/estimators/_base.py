@@ -78,6 +78,43 @@ class BaseTrees(BaseEstimator):
         validate_data(self, header, reset=reset, skip_check_array=True)
         return to_native(x), *checked
 
+    def report(
+        self,
+        path: Any,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        title: str | None = None,
+        train: Any = None,
+        timings: Any = None,
+        model_path: Any = None,
+    ) -> None:
+        """Write a page about the fitted model: one HTML file that needs nothing else.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File to write; one that exists is replaced.
+        X : array-like of shape (n_samples, n_features), default=None
+            Rows to judge the model on, best ones that it was not trained on. None: the page says what it lacks.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights, for the metrics.
+        title : str, default=None
+            Title of the page. None: the name of the estimator.
+        train : tuple (X, y) or (X, y, sample_weight), default=None
+            The rows that the model was trained on, to compare with; forests with bootstrap samples get out-of-bag importances.
+        timings : mapping of str to float, default=None
+            Seconds that steps took, such as ``{"read": 0.2, "fit": 1.3}``.
+        model_path : str or path-like, default=None
+            Where the model was saved, for the lines that load it.
+        """
+        from gpuboost.report import write_report  # not with the library: only this needs it
+
+        write_report(self, path, X, y, sample_weight, title=title, train=train, timings=timings, model_path=model_path)
+
     @contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:
         """Keep a fitted model as it was if ``fit`` fails or is interrupted."""

@@ -1,0 +1,169 @@
+"""A page about a fitted model: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import errno
+import numbers
+import os
+import tempfile
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from gpuboost.extras import load
+
+
+def write_report(
+    model: Any,
+    path: Any,
+    X: Any = None,
+    y: Any = None,
+    sample_weight: Any = None,
+    *,
+    title: str | None = None,
+    train: Any = None,
+    timings: Mapping[str, float] | None = None,
+    model_path: Any = None,
+) -> None:
+    """Write a page about a fitted model: data, metrics, figures, importances, the first tree, parameters.
+
+    The page is one HTML file without scripts that loads nothing from anywhere. The same model, data and versions give the same bytes. It
+    appears under its name all at once or not at all.
+
+    Parameters
+    ----------
+    model : estimator
+        Any fitted estimator of this library.
+    path : str or path-like
+        File to write; one that exists is replaced.
+    X : array-like of shape (n_samples, n_features), default=None
+        Rows to judge the model on, best ones that it was not trained on. None: the page says what it lacks.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        Their targets.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Their weights, for the metrics.
+    title : str, default=None
+        Title of the page. None: the name of the estimator.
+    train : tuple (X, y) or (X, y, sample_weight), default=None
+        The rows that the model was trained on: their metrics stand beside those of X, their mean or class shares are the baseline, and
+        forests with bootstrap samples get out-of-bag importances.
+    timings : mapping of str to float, default=None
+        Seconds that steps took, such as ``{"read": 0.2, "fit": 1.3}``; the model does not know them.
+    model_path : str or path-like, default=None
+        Where the model was saved, for the lines that load it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> import gpuboost as gb
+    >>> from gpuboost.report import write_report
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = gb.GPUBoostClassifier(n_estimators=10).fit(X[::2], y[::2])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(model, f"{folder}/iris.html", X[1::2], y[1::2], title="Iris")
+    ...     print(open(f"{folder}/iris.html").readline().strip())
+    <!DOCTYPE html>
+    """
+    target = _check_path(path)
+    _check_pair("X", X, "y", y)
+    if X is None and sample_weight is not None:
+        raise ValueError("sample_weight was given without X and y")
+    checked = _check_timings(timings)
+    given = _check_train(train)
+    page = _page(model, X, y, sample_weight, title, given, checked, model_path)
+    _write(target, page.encode("utf-8"))
+
+
+def _page(model: Any, X: Any, y: Any, sample_weight: Any, title: Any, train: Any, timings: dict[str, float], model_path: Any) -> str:
+    """The text of the page."""
+    jinja2 = load("jinja2", "a report")
+    from gpuboost.report import sections
+    from gpuboost.report.subject import Subject, printable
+    from gpuboost.report.words import seconds
+
+    names = y if X is not None else train[1] if train is not None else None
+    subject = Subject.of(model, names)
+    sets = {}
+    if X is not None:
+        sets["these rows"] = sections.Judged.of(subject, subject.rows(X, y, sample_weight, "X"))
+    if train is not None:
+        sets["training rows"] = sections.Judged.of(subject, subject.rows(*train, "train"))
+    main = next(iter(sets.values()), None)
+    rows = main.rows if main is not None else None
+    own = sections.importance.mdi(model).values
+    folder = files("gpuboost.report")
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    page: str = environment.from_string((folder / "page.html").read_text("utf-8")).render(
+        style=(folder / "page.css").read_text("utf-8"),
+        title=printable(type(model).__name__ if title is None else title),
+        estimator=type(model).__name__,
+        task=sections.task(subject),
+        targets=[output.name for output in subject.outputs],
+        cards=sections.cards(subject, main, timings),
+        only_train=X is None and train is not None,
+        with_train=train is not None,
+        weighted=rows is not None and rows.weighted,
+        data=sections.data(subject, rows, own) if rows is not None else None,
+        curves=sections.curves(subject, rows),
+        metrics=sections.metrics(subject, sets) if sets else None,
+        outputs=sections.by_output(subject, main) if main is not None else [],
+        n_outputs=len(subject.outputs),
+        importances=sections.importances(subject, rows, train[:2] if train is not None else None, own),
+        tree=sections.tree(subject),
+        parameters=sections.parameters(model),
+        timings=[(printable(name), seconds(value)) for name, value in timings.items()],
+        versions=sections.versions(),
+        device=str(getattr(model, "device", "cpu")),
+        fingerprint=model.fingerprint(),
+        model_path=printable("model.gb" if model_path is None else os.fspath(model_path)),
+    )
+    return page
+
+
+def _check_path(path: Any) -> Path:
+    """Where to write; raises before any work is done if that cannot be."""
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "path must be a file to write, but it is a folder", str(target))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "path must be in a folder that exists", str(target))
+    return target
+
+
+def _check_pair(one: str, a: Any, other: str, b: Any) -> None:
+    if (a is None) != (b is None):
+        given, lacking = (one, other) if b is None else (other, one)
+        raise ValueError(f"{given} was given without {lacking}: a report needs both, or neither")
+
+
+def _check_train(train: Any) -> tuple[Any, Any, Any] | None:
+    if train is None:
+        return None
+    if not isinstance(train, (tuple, list)) or len(train) not in (2, 3):
+        raise ValueError("train must be (X, y) or (X, y, sample_weight)")
+    return train[0], train[1], train[2] if len(train) == 3 else None
+
+
+def _check_timings(timings: Any) -> dict[str, float]:
+    if timings is None:
+        return {}
+    if not isinstance(timings, Mapping):
+        raise TypeError(f"timings must be a mapping of names to seconds; got {type(timings).__name__}")
+    for name, value in timings.items():
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < float("inf"):
+            raise ValueError(f"timings must be seconds, at least 0; got {value!r} for {name!r}")
+    return {str(name): float(value) for name, value in timings.items()}
+
+
+def _write(path: Path, content: bytes) -> None:
+    """All at once, or not at all."""
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,213 @@
+"""Figures of a report as SVG that stands inside a page: the same input gives the same bytes, and no two figures share an id."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpuboost import export, plots
+from gpuboost.export import COLOURS
+from gpuboost.extras import load
+from gpuboost.importance import Table
+from gpuboost.report.judge import Calibration
+
+#: Inches: narrow enough for a phone to show text of a readable size.
+WIDTH = 4.4
+#: Rows that are drawn as points; of more, counts in hexagons.
+MAX_POINTS = 2_000
+BLUE, ORANGE, GREY = COLOURS[0], COLOURS[1], "0.35"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An SVG and what is said about it."""
+
+    svg: str  # whole, with its title
+    caption: str
+
+
+@contextmanager
+def plain_style(name: str) -> Iterator[None]:
+    """matplotlib's own style, whatever the user has set, and ids that follow from the figure's name."""
+    matplotlib = load("matplotlib", "a report")
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": f"gpuboost {name}", "font.size": plots.FONT, "font.sans-serif": ["DejaVu Sans", "Verdana"]})
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # the browser has fonts for them
+        yield
+
+
+def _picture(name: str, size: tuple[float, float], draw: Callable[[Any], None], alt: str, caption: str = "") -> Picture:
+    """Draw a figure and make it part of a page."""
+    with plain_style(name):
+        figure = load("matplotlib.figure", "a report").Figure(figsize=size, layout="constrained")
+        draw(figure)
+        out = io.StringIO()
+        figure.savefig(out, format="svg", metadata={key: None for key in ("Creator", "Date", "Format", "Type")})
+    return Picture(_inline(out.getvalue(), alt, round(96 * size[0])), caption)
+
+
+def _inline(svg: str, title: str, width: int) -> str:
+    """The SVG as part of a page: no namespaces, no names of groups, no styles for the whole page; a title for those who cannot see it."""
+    head, body = re.search(r"<svg ([^>]*)>(.*)</svg>", svg, re.DOTALL).groups()  # type: ignore[union-attr]
+    box = re.search(r'viewBox="[^"]*"', head).group()  # type: ignore[union-attr]
+    body = re.sub(r"<style.*?</style>", "", body, count=1, flags=re.DOTALL)
+    body = body.replace("xlink:href=", "href=")
+    body = re.sub(r'<g id="[^"]*"', "<g", body)
+    body = re.sub(r' (d|x|y|points|transform)="[^"]*"', lambda part: re.sub(r"(\.\d\d)\d+", r"\1", part.group()), body)
+    body = re.sub(r">\s+<", "><", body)
+    return f'<svg role="img" {box} style="--width:{width}px"><title>{html.escape(title)}</title>{body.strip()}</svg>'
+
+
+# --- the model
+
+
+def curves(results: Any, caption: str) -> list[Picture]:
+    """Learning curves, one picture for each metric; ``results`` is a model or what its evals_result_ would be."""
+    names = dict.fromkeys(name for own in getattr(results, "evals_result_", results).values() for name in own)
+
+    def draw(name: str) -> Callable[[Any], None]:
+        return lambda figure: plots.plot_metric(results, name, ax=figure.subplots())
+
+    return [_picture(f"curve {name}", (WIDTH, 3.4), draw(name), f"Learning curves: {name} by rounds", caption) for name in names]
+
+
+def importances(table: Table, max_features: int) -> Picture:
+    """Bars of several measures."""
+    n = min(max_features, len(table.names))
+    size = WIDTH + 0.6, 1.2 + (0.1 + 0.13 * len(table.methods)) * n
+    alt = f"Importances of the {n} highest features by {', '.join(table.methods)}; the table below has the numbers"
+
+    def draw(figure: Any) -> None:
+        plots.plot_importance(table, max_features=max_features, ax=figure.subplots())
+
+    return _picture("importances", size, draw, alt)
+
+
+def first_tree(model: Any, names: list[str], max_depth: int) -> Picture:
+    """The first tree, its upper levels."""
+    size = export.tree_size(model, 0, max_depth)
+
+    def draw(figure: Any) -> None:
+        export.plot_tree(model, max_depth=max_depth, feature_names=names, ax=figure.subplots())
+
+    return _picture("tree", size, draw, "The upper levels of the first tree; the same as text is below")
+
+
+# --- two classes
+
+
+def calibration(found: Calibration, label: str) -> Picture:
+    """Observed against predicted shares, with the counts below."""
+
+    def draw(figure: Any) -> None:
+        upper, lower = figure.subplots(2, sharex=True, height_ratios=[3.4, 1])
+        upper.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1.2, label="perfect")
+        errors = np.stack([found.observed - found.low, found.high - found.observed])
+        look = {"color": BLUE, "marker": "o", "markersize": 5, "linewidth": 1.4, "elinewidth": 1.0, "capsize": 2}
+        upper.errorbar(found.predicted, found.observed, errors, **look, label="this model (whiskers: 95 %)")
+        _frame(upper, "", "observed share", (-0.03, 1.03), (-0.03, 1.03))
+        plots.legend_above(upper, n_columns=2)
+        lower.bar(found.predicted, found.counts, width=0.02, color=BLUE)
+        lower.set_ylim(bottom=0)
+        lower.locator_params(axis="y", nbins=3, integer=True)
+        _frame(lower, f"predicted probability of {plots.shortened(label, 20)}", "rows", (-0.03, 1.03))
+
+    bins = "one bin" if len(found.counts) == 1 else f"{len(found.counts)} bins"
+    caption = f"Rows in {bins} of about equal counts by predicted probability. Points below the line: the model promises too much."
+    return _picture("calibration", (WIDTH, 4.2), draw, f"Calibration of the probability of {label}", caption)
+
+
+def roc(false: np.ndarray, true: np.ndarray, area: float, label: str) -> Picture:
+    """True against false positives."""
+
+    def draw(figure: Any) -> None:
+        ax = figure.subplots()
+        ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1.2, label="by chance (0.5)")
+        ax.plot(false, true, color=BLUE, linewidth=1.8, label=f"this model (AUC {area:.4g})")
+        _frame(ax, "false positive rate", "true positive rate", (-0.02, 1.02), (-0.02, 1.02))
+        plots.legend_above(ax, n_columns=2)
+
+    caption = f"For every threshold on the probability of {label}: the part of its rows that is found, against the part of other rows taken for it."
+    return _picture("roc", (WIDTH, 4.2), draw, f"ROC curve for {label}: area {area:.4g}", caption)
+
+
+# --- numbers
+
+
+def predicted_and_true(name: str, y: np.ndarray, prediction: np.ndarray) -> Picture:
+    """Predictions against the truth."""
+    low, high = min(y.min(), prediction.min()), max(y.max(), prediction.max())
+
+    def draw(figure: Any) -> None:
+        ax = figure.subplots()
+        _cloud(figure, ax, y, prediction)
+        ax.plot([low, high], [low, high], color="black", linestyle="--", linewidth=1.2, label="perfect")
+        _frame(ax, "true value", "predicted value")
+        plots.legend_above(ax, n_columns=2)
+
+    return _picture(f"predicted {name}", (WIDTH, 3.8), draw, f"Predicted against true {name}", _cloud_caption(len(y)))
+
+
+def residuals(name: str, y: np.ndarray, prediction: np.ndarray) -> Picture:
+    """What is left, against the predictions."""
+
+    def draw(figure: Any) -> None:
+        ax = figure.subplots()
+        _cloud(figure, ax, prediction, y - prediction)
+        ax.axhline(0.0, color="black", linestyle="--", linewidth=1.2, label="perfect")
+        _frame(ax, "predicted value", "true minus predicted")
+        plots.legend_above(ax, n_columns=2)
+
+    caption = "A cloud around 0 without a shape is what to hope for; a funnel or a bend says what the model has not learned."
+    return _picture(f"residuals {name}", (WIDTH, 3.8), draw, f"Residuals of {name} against predictions", caption)
+
+
+def histogram(key: str, values: np.ndarray, label: str, alt: str, caption: str = "", zero: bool = False) -> Picture:
+    """A distribution of numbers."""
+
+    def draw(figure: Any) -> None:
+        ax = figure.subplots()
+        ax.hist(values, bins=min(30, max(5, round(len(values) ** 0.5))), color=BLUE, edgecolor="white", linewidth=0.6)
+        if zero:
+            ax.axvline(0.0, color="black", linestyle="--", linewidth=1.2)
+        ax.locator_params(axis="y", integer=True)
+        _frame(ax, label, "rows")
+
+    return _picture(key, (WIDTH, 3.0), draw, alt, caption)
+
+
+def _cloud(figure: Any, ax: Any, x: np.ndarray, y: np.ndarray) -> None:
+    """Points, or counts where they would hide each other."""
+    if len(x) <= MAX_POINTS:
+        ax.plot(x, y, linestyle="none", marker="o", markersize=3.5, color=BLUE, alpha=0.5, markeredgewidth=0, label="rows")
+        return
+    hexagons = ax.hexbin(x, y, gridsize=32, mincnt=1, bins="log", cmap="cividis_r", linewidths=0.1)
+    bar = figure.colorbar(hexagons, ax=ax, pad=0.02, fraction=0.06)
+    bar.set_label("rows", fontsize=plots.FONT)
+    bar.ax.tick_params(labelsize=plots.FONT)
+
+
+def _cloud_caption(n_rows: int) -> str:
+    return "One point for each row." if n_rows <= MAX_POINTS else f"{n_rows:,} rows, counted in hexagons; the scale of the colours is logarithmic."
+
+
+def _frame(ax: Any, x: str, y: str, x_range: Any = None, y_range: Any = None) -> None:
+    """Labels, grid and ranges."""
+    ax.set_xlabel(x, fontsize=plots.FONT, parse_math=False)
+    ax.set_ylabel(y, fontsize=plots.FONT, parse_math=False)
+    plots.tidy(ax, "both")
+    if x_range is not None:
+        ax.set_xlim(*x_range)
+    if y_range is not None:
+        ax.set_ylim(*y_range)
+    if x_range is None:
+        ax.locator_params(axis="x", nbins=6)

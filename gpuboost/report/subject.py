@@ -1,0 +1,168 @@
+"""What a report is about: a fitted model, and rows to judge it on, in the forms that the other modules work with."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from gpuboost.backend import on_host
+from gpuboost.categories import Categories
+from gpuboost.data import check_numbers, check_weight, class_codes
+
+
+def printable(text: Any) -> str:
+    """A text on one line, without characters that no page can show."""
+    return "".join(c if c.isprintable() else " " if c.isspace() else "\ufffd" for c in str(text))
+
+
+@dataclass(frozen=True)
+class Output:
+    """One target of the model."""
+
+    name: str
+    classes: np.ndarray | None  # None: numbers
+
+    @property
+    def labels(self) -> list[str]:
+        """The classes as text."""
+        return [] if self.classes is None else [printable(value) for value in self.classes]
+
+    @property
+    def task(self) -> str:
+        """"regression", "binary" or "multiclass"."""
+        if self.classes is None:
+            return "regression"
+        return "binary" if len(self.classes) == 2 else "multiclass"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is predicted of one output: class codes and probabilities, or numbers."""
+
+    prediction: np.ndarray  # (n_rows,) int64 codes or float64
+    shares: np.ndarray | None  # (n_rows, n_classes) float64; None: numbers
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Checked rows to judge a model on."""
+
+    x: np.ndarray  # (n_rows, n_features), category numbers in nominal columns
+    y: list[np.ndarray]  # of each output: (n_rows,) class codes or float64
+    weight: np.ndarray  # (n_rows,) float64
+    weighted: bool
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self.x)
+
+    def sample(self, n: int) -> Rows:
+        """At most ``n`` of the rows, always the same ones, in their order."""
+        if len(self) <= n:
+            return self
+        chosen = np.sort(np.random.default_rng(0).choice(len(self), n, replace=False))
+        return Rows(self.x[chosen], [own[chosen] for own in self.y], self.weight[chosen], self.weighted)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A fitted model, and how its input and output are called."""
+
+    model: Any
+    plain: Any  # the model as it answers checked matrices
+    outputs: list[Output]
+    names: list[str]
+    values: dict[int, list[str]]  # of columns that stand for texts: what their numbers mean
+
+    @classmethod
+    def of(cls, model: Any, y: Any = None) -> Subject:
+        """Look at a fitted model; ``y`` may know the names of the targets."""
+        model._check_fitted()
+        n_features = model.n_features_in_
+        table = getattr(model, "table_", None)
+        given = table.columns if table is not None else getattr(model, "feature_names_in_", [f"x{f}" for f in range(n_features)])
+        names = [printable(name) for name in given]
+        categories = getattr(model, "_categories", Categories({})).values
+        values = {f: [printable(value) for value in own] for f, own in categories.items()}
+        if table is not None:
+            values |= {f: [printable(value) for value in table.text[name]] for f, name in enumerate(table.columns) if name in table.text}
+        return cls(model, _plain(model), _outputs(model, y, table), names, values)
+
+    def rows(self, X: Any, y: Any, sample_weight: Any, name: str) -> Rows:
+        """Check rows that were given; ``name`` is what errors call them."""
+        model = self.model
+        x = on_host(model._check_rows(X) if hasattr(model, "_check_rows") else model._check_x(X, reset=False))
+        weight = check_weight(on_host(sample_weight), len(x), f"sample_weight of {name}")
+        table = np.asarray(on_host(y))
+        table = table.reshape(len(table), -1) if table.ndim else table
+        n_outputs = len(self.outputs)
+        if table.shape != (len(x), n_outputs):
+            columns = "" if n_outputs == 1 else f" and a column for each of the {n_outputs} outputs"
+            raise ValueError(f"y of {name} must have one entry for each of the {len(x)} rows of X{columns}; got shape {np.shape(y)}")
+        own = []
+        for output, column in zip(self.outputs, table.T, strict=True):
+            if output.classes is None:
+                own.append(check_numbers(f"y of {name}", column, len(x)))
+            else:
+                own.append(class_codes(f"y of {name}", column, output.classes))
+        return Rows(x, own, weight if weight.size else np.ones(len(x)), bool(weight.size))
+
+    def answers(self, x: np.ndarray) -> list[Answer]:
+        """What the model predicts of checked rows."""
+        found = np.asarray(self.plain.predict(x)).reshape(len(x), -1)
+        if self.outputs[0].classes is None:
+            return [Answer(column.astype(np.float64), None) for column in found.T]
+        shares = self.plain.predict_proba(x)
+        by_output = shares if isinstance(shares, list) else [shares]
+        return [
+            Answer(class_codes("the prediction", column, output.classes), own)  # type: ignore[arg-type]
+            for output, column, own in zip(self.outputs, found.T, by_output, strict=True)
+        ]
+
+    @property
+    def trees(self) -> list[Any]:
+        """All trees."""
+        inside = self.model._check_fitted()
+        trees: list[Any] = getattr(inside, "forest", inside).trees
+        return trees
+
+    @property
+    def n_rounds(self) -> int | None:
+        """Boosting rounds that predictions use; None for models without rounds."""
+        rounds = getattr(self.model, "_best_rounds", None)
+        return int(rounds) if rounds is not None else None
+
+    @property
+    def has_bags(self) -> bool:
+        """Whether it is a forest that knows which rows each tree was grown on."""
+        return getattr(self.model, "_bags", None) is not None
+
+
+def _plain(model: Any) -> Any:
+    """A copy that takes checked matrices: no names to compare, category numbers instead of categories."""
+    plain = copy.copy(model)
+    plain.__dict__.pop("feature_names_in_", None)
+    if hasattr(model, "_categories"):
+        plain._categories = Categories({})
+    return plain
+
+
+def _outputs(model: Any, y: Any, table: Any) -> list[Output]:
+    n_outputs = getattr(model, "n_outputs_", 1)
+    if table is not None:
+        names = [table.target]
+    elif hasattr(y, "columns") and len(y.columns) == n_outputs:
+        names = list(y.columns)
+    elif n_outputs == 1:
+        name = getattr(y, "name", None)
+        names = ["y" if name is None else name]
+    else:
+        names = [f"output {o}" for o in range(n_outputs)]
+    classes: list[Any] = [None] * n_outputs
+    if is_classifier(model):
+        classes = model.classes_ if isinstance(model.classes_, list) else [model.classes_]
+    return [Output(printable(name), own) for name, own in zip(names, classes, strict=True)]
