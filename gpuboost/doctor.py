@@ -71,9 +71,7 @@ def _kernel_cache() -> Finding:
     """Whether compiled kernels are kept for the next process."""
     path = import_module("gpuboost.kernels.cpu.binning").bin_matrix.stats.cache_path
     if path is None:
-        return Finding(
-            "kernel cache", False, "compiled kernels cannot be kept, every process compiles for half a minute: set NUMBA_CACHE_DIR"
-        )
+        return Finding("kernel cache", False, "compiled kernels cannot be kept, every process compiles anew: set NUMBA_CACHE_DIR")
     return Finding("kernel cache", True, f"compiled kernels are kept in {path}")
 
 
@@ -129,8 +127,9 @@ def _device_name(cupy: Any) -> str:
 def _compiled() -> Finding:
     """Compile every file of kernels for this device."""
     compiler = import_module("gpuboost.kernels.cuda._compile")
-    with get_backend("cuda", 1) as backend:
-        start = time.perf_counter()
+    backend: Any = get_backend("cuda", 1)
+    start = time.perf_counter()
+    with backend:
         for name in compiler.FILES:
             compiler.module(name, backend.group_features, False, 0).compile()
     return Finding(
@@ -166,7 +165,7 @@ def _train(device: str, place: Any = np.asarray, n_jobs: int | None = None) -> t
 
 
 def _kernel_rates(n_rows: int) -> tuple[dict[str, tuple[float, str]], dict[str, float]]:
-    """What the main kernels get done in a second on the device, {name: (how many, of what)}, and the seconds of the others, from one split."""
+    """What the main kernels get done in a second on the device, {name: (how many, of what)}, and the others' seconds, from one split."""
     timing = import_module("gpuboost.kernels.cuda.timing")
     x, y = _data(n_rows)
     model = GPUBoostRegressor(n_estimators=10, max_depth=5, device="cuda").fit(x, y)
