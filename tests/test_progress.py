@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from itertools import count
 
 import pytest
 
@@ -18,15 +19,28 @@ def test_quiet_by_default_of_the_estimators(capsys):
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.fixture
+def slow(monkeypatch):
+    """Every look at the clock takes a second."""
+    monkeypatch.setattr("gpuboost.progress.time.perf_counter", count().__next__)
+
+
 @pytest.mark.parametrize(("total", "verbose", "at"), [(100, 1, range(10, 101, 10)), (7, 1, range(1, 8)), (10, 4, (4, 8, 10)), (3, 5, (3,))])
-def test_lines_where_there_is_no_terminal(capsys, total, verbose, at):
+def test_lines_where_there_is_no_terminal(capsys, slow, total, verbose, at):
     with Progress(total, "training", "rounds", verbose) as progress:
         for i in range(total):
             progress.advance(note=f"loss {i}")
     assert lines(capsys) == [f"training: {n}/{total} rounds  loss {n - 1}" for n in at]
 
 
-def test_time_left_is_said_until_the_end(capsys):
+def test_quick_work_says_one_line(capsys):
+    with Progress(100, "training", "rounds") as progress:
+        for _ in range(100):
+            progress.advance()
+    assert lines(capsys) == ["training: 100/100 rounds"]
+
+
+def test_time_left_is_said_until_the_end(capsys, slow):
     with Progress(2, "training", "rounds") as progress:
         progress.advance()
         progress.advance()
@@ -34,7 +48,7 @@ def test_time_left_is_said_until_the_end(capsys):
     assert "s left)" in first and "left" not in last
 
 
-def test_work_that_ends_early_says_how_far_it_came(capsys):
+def test_work_that_ends_early_says_how_far_it_came(capsys, slow):
     with pytest.raises(KeyboardInterrupt), Progress(100, "training", "rounds") as progress:
         progress.advance(13)
         progress.advance(1)
