@@ -1,6 +1,6 @@
 """Held-out loss on real sets at equal settings: leaf-wise against LightGBM, depth-wise against XGBoost.
 
-    GPUBOOST_DATA=/path/to/sets python -m benchmarks.accuracy --splits 5 --out benchmarks/results/accuracy
+    GPUBOOST_DATA=/path/to/sets python -m gpuboost.benchmarks.accuracy --splits 5 --out benchmarks/results/accuracy
 
 Every set is split at random several times; all models see the same splits, so they are compared split by split.
 """
@@ -17,12 +17,10 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # also when run as a script
-
-from benchmarks import peers, report
-from benchmarks.datasets import METRICS, RealSet, held_out_loss, real_sets, split_rows
-from benchmarks.peers import OURS, Settings
-from benchmarks.timing import ROOT, machine_record, with_ending, write_json
+from gpuboost.benchmarks import peers, report
+from gpuboost.benchmarks.datasets import METRICS, RealSet, held_out_loss, real_sets, split_rows
+from gpuboost.benchmarks.peers import OURS, Settings
+from gpuboost.benchmarks.timing import RESULTS, machine_record, with_ending, write_json
 
 LEAFWISE = Settings(trees=100, order="leafwise", leaves=31)
 DEPTHWISE = Settings(trees=100, order="depthwise", depth=6)
@@ -151,11 +149,11 @@ def progress_line(r: dict[str, Any]) -> str:
 
 def parse_args() -> argparse.Namespace:
     """Command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m gpuboost.benchmarks.accuracy", description=__doc__.splitlines()[0])
     parser.add_argument("--sets", type=lambda text: text.split(","), help="names, separated by commas (default: all)")
     parser.add_argument("--splits", type=int, default=5, help="at least 2 (default 5)")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "accuracy", help="results: this name + .json, .md")
+    parser.add_argument("--out", type=Path, default=RESULTS / "accuracy", help="results: this name + .json, .md")
     return parser.parse_args()
 
 

@@ -1,6 +1,6 @@
 """Forests and single trees on every library that grows them: time to fit and predict, memory, held-out accuracy and log loss.
 
-    python -m benchmarks.compare_forest --threads 2 --repeat 3 --out benchmarks/results/compare-forest
+    python -m gpuboost.benchmarks.compare_forest --threads 2 --repeat 3 --out benchmarks/results/compare-forest
 
 Measured as in compare.py: every measurement has a process of its own, libraries take turns, and the best repetition counts. All libraries
 grow the same number of trees to the same depth and look at the same number of features in a node. Bags differ by what a library can do:
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-import sys
 import tempfile
 import time
 import warnings
@@ -23,15 +22,15 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # also when run as a script
-
-from benchmarks import compare, datasets, report
-from benchmarks.datasets import Data
-from benchmarks.peers import OURS, FitTime, Peer
-from benchmarks.timing import ROOT, machine_record, with_ending, write_json
+from gpuboost.benchmarks import datasets, driver, report, worker
+from gpuboost.benchmarks.compare import choice
+from gpuboost.benchmarks.datasets import Data
+from gpuboost.benchmarks.peers import OURS, FitTime, Peer
+from gpuboost.benchmarks.timing import RESULTS, machine_record, with_ending, write_json
+from gpuboost.benchmarks.workloads import LEAST_ROWS
 
 #: compare.py measures GPUs too; forests are grown on the CPU.
-ON_THE_CPU = compare.Where("cpu", "host")
+ON_THE_CPU = worker.Where("cpu", "host")
 
 #: Part of the rows that a bag of as many draws as rows has.
 BAG = 1.0 - np.exp(-1.0)
@@ -58,12 +57,10 @@ class Workload:
     n_features: int
     settings: Settings
     peers: tuple[str, ...]
-    task: str = "binary"
-    n_classes: int = 2
 
     def scaled(self, scale: float) -> Workload:
         """The same with fewer rows."""
-        n_train, n_test = (min(n, max(compare.LEAST_ROWS, round(n * scale))) for n in (self.n_train, self.n_test))
+        n_train, n_test = (min(n, max(LEAST_ROWS, round(n * scale))) for n in (self.n_train, self.n_test))
         return replace(self, n_train=n_train, n_test=n_test)
 
     def generate(self) -> Data:
@@ -78,6 +75,11 @@ class Workload:
         depth = "no limit of depth" if s.depth is None else f"depth {s.depth}"
         cuts = "exact cuts" if s.bins is None else f"{s.bins} bins where a library has bins"
         return f"{self.n_train:,} x {self.n_features}, two classes, {trees}, {depth}, {s.features or 'all'} features a node, {cuts}"
+
+    @property
+    def data_name(self) -> str:
+        """Name of its data: workloads on the same data share them."""
+        return f"{self.n_train}-{self.n_test}-{self.n_features}"
 
 
 # --- libraries
@@ -238,10 +240,10 @@ def run_worker(job: dict[str, Any]) -> None:
     """Measure one library and write the result where the job says."""
     warnings.simplefilter("ignore")
     settings = Settings(**job["settings"])
-    data = compare.load(Path(job["data"]), "binary")
-    compare.warm_up(partial(make, job["peer"], threads=job["threads"]), data, settings, ON_THE_CPU)
+    data = worker.load(Path(job["data"]), "binary")
+    worker.warm_up(partial(make, job["peer"], threads=job["threads"]), data, settings, ON_THE_CPU)
     peer = make(job["peer"], settings, job["threads"])
-    result = compare.measure_fit(peer, data) | compare.measure_predict(peer, data, ON_THE_CPU)
+    result = worker.measure_fit(peer, data) | worker.measure_predict(peer, data, ON_THE_CPU)
     result["accuracy"] = float(np.mean((peer.predict(data.x_test) > 0.5) == data.y_test))
     write_json(Path(job["result"]), result)
 
@@ -249,18 +251,18 @@ def run_worker(job: dict[str, Any]) -> None:
 # --- the driver
 
 
-def measure(job: compare.Job, folder: Path, timeout: float) -> dict[str, Any]:
+def measure(job: driver.Job, folder: Path, timeout: float) -> dict[str, Any]:
     """One measurement in a fresh process."""
     order = {
         "peer": job.peer,
         "threads": job.threads,
         "settings": asdict(job.workload.settings),
-        "data": str(folder / compare.data_name(job.workload)),
+        "data": str(folder / job.workload.data_name),
     }
-    return compare.run_process("benchmarks.compare_forest", order, folder, timeout)
+    return driver.run_process("gpuboost.benchmarks.compare_forest", order, folder, timeout)
 
 
-def collect(jobs: list[compare.Job], runs: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+def collect(jobs: list[driver.Job], runs: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """Results as they are written."""
     return [
         {
@@ -271,7 +273,7 @@ def collect(jobs: list[compare.Job], runs: dict[str, list[dict[str, Any]]]) -> l
             "peer": job.peer,
             "growth": kind_of(job.peer, job.workload.settings).how,
             "settings": asdict(job.workload.settings),
-            "best": compare.summarise(runs[job.key]),
+            "best": driver.summarise(runs[job.key]),
             "runs": runs[job.key],
         }
         for job in jobs
@@ -282,7 +284,7 @@ def collect(jobs: list[compare.Job], runs: dict[str, list[dict[str, Any]]]) -> l
 def run_driver(args: argparse.Namespace) -> None:
     """Measure everything, and write results after each repetition."""
     jobs = [
-        compare.Job(w.scaled(args.scale), peer, threads)
+        driver.Job(w.scaled(args.scale), peer, threads)
         for w in (WORKLOADS[name] for name in args.workloads)
         for threads in args.threads
         for peer in w.peers
@@ -292,9 +294,10 @@ def run_driver(args: argparse.Namespace) -> None:
     runs: dict[str, list[dict[str, Any]]] = {job.key: [] for job in jobs}
     with tempfile.TemporaryDirectory(prefix="gpuboost-benchmark-") as temporary:
         folder = Path(temporary)
-        for w in {compare.data_name(job.workload): job.workload for job in jobs}.values():
-            compare.save(folder / compare.data_name(w), w.generate())
-        for _ in compare.measure_all(jobs, runs, args.repeat, lambda job: measure(job, folder, args.timeout)):
+        for w in {job.workload.data_name: job.workload for job in jobs}.values():
+            worker.save(folder / w.data_name, w.generate())
+        for step in driver.measure_all(jobs, runs, args.repeat, lambda job: measure(job, folder, args.timeout)):
+            print(step.line(args.repeat, len(jobs)), flush=True)
             record["results"] = collect(jobs, runs)
             write_json(with_ending(args.out, ".json"), record)
     with_ending(args.out, ".md").write_text(markdown(record))
@@ -338,13 +341,13 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def parse_args() -> argparse.Namespace:
     """Command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.compare_forest", description=__doc__.splitlines()[0])
-    parser.add_argument("--workloads", type=compare.choice(list(WORKLOADS)), default=list(WORKLOADS), help=", ".join(WORKLOADS))
+    parser = argparse.ArgumentParser(prog="python -m gpuboost.benchmarks.compare_forest", description=__doc__.splitlines()[0])
+    parser.add_argument("--workloads", type=choice(list(WORKLOADS)), default=list(WORKLOADS), help=", ".join(WORKLOADS))
     parser.add_argument("--threads", type=lambda text: [int(t) for t in text.split(",")], default=[2], help="for example 1,2")
     parser.add_argument("--repeat", type=int, default=3, help="repetitions, of which the best counts (default 3)")
     parser.add_argument("--scale", type=float, default=1.0, help="fraction of the rows, to try things out")
     parser.add_argument("--timeout", type=float, default=1800.0, help="seconds after which a measurement is given up")
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "compare-forest", help="this name + .json, .md")
+    parser.add_argument("--out", type=Path, default=RESULTS / "compare-forest", help="this name + .json, .md")
     parser.add_argument("--worker", type=json.loads, help=argparse.SUPPRESS)
     return parser.parse_args()
 

@@ -178,12 +178,23 @@ def split_rows(task: str, y: np.ndarray, seed: int, test_share: float = 0.2) -> 
 METRICS = {"binary": "log loss", "multiclass": "log loss", "regression": "RMSE"}
 
 
-def held_out_loss(task: str, y: np.ndarray, prediction: np.ndarray) -> float:
-    """Log loss of probabilities, or root mean squared error of values; computed here, in float64, for every library alike."""
+def row_losses(task: str, y: np.ndarray, prediction: np.ndarray) -> np.ndarray:
+    """Log loss or squared error of each row; computed here, in float64, for every library alike."""
     p = np.asarray(prediction, dtype=np.float64)
     if task == "regression":
-        return float(np.sqrt(np.mean((p - y) ** 2)))
+        return (p - y) ** 2
     if task == "binary":
         p = np.stack([1.0 - p, p], axis=1)
     p = np.clip(p, 1e-15, None)
-    return float(-np.mean(np.log(p[np.arange(len(y)), y] / p.sum(axis=1))))
+    return -np.log(p[np.arange(len(y)), y] / p.sum(axis=1))
+
+
+def mean_loss(task: str, losses: np.ndarray) -> float:
+    """Log loss of classes, or root mean squared error of values, from the losses of the rows."""
+    mean = float(np.mean(losses))
+    return float(np.sqrt(mean)) if task == "regression" else mean
+
+
+def held_out_loss(task: str, y: np.ndarray, prediction: np.ndarray) -> float:
+    """Log loss of probabilities, or root mean squared error of values."""
+    return mean_loss(task, row_losses(task, y, prediction))

@@ -1,6 +1,6 @@
 """An estimate, not a measurement: what a tree should cost on GPUs that nobody here has, from counts made under emulation.
 
-    GPUBOOST_EMULATE_CUDA=1 python -m benchmarks.gpu_model --rows 1000000 --features 28 --depth 6
+    GPUBOOST_EMULATE_CUDA=1 python -m gpuboost.benchmarks.gpu_model --rows 1000000 --features 28 --depth 6
 
 A tree is trained on few rows in count mode. Counts that follow the rows are scaled up; the time of a kernel is then the longest of: its
 global memory traffic over the bandwidth, the passes of its shared atomics over one pass a clock and multiprocessor, and the launch. The

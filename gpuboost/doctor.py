@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.metadata
 import platform
 import time
@@ -24,7 +25,8 @@ ADVICE = (
     "Check that driver, CuPy and numba-cuda are for the same CUDA version (nvidia-smi, and the packages above), remove CuPy's kernel cache "
     "(~/.cupy), run pytest -m gpu, and report what it says. Until then use device='cpu': it gives the same model."
 )
-PACKAGES = ("numpy", "numba", "scikit-learn", "numba-cuda", "cupy-cuda12x", "cupy-cuda13x")
+PACKAGES = ("gpuboost-trees", "numpy", "numba", "scikit-learn", "numba-cuda", "cupy-cuda12x", "cupy-cuda13x")
+EXTRAS = ("matplotlib", "jinja2", "pyarrow")
 
 
 @dataclass(frozen=True)
@@ -40,31 +42,103 @@ def check_all() -> Iterator[Finding]:
     """Look at the environment, train on the CPU, and on CUDA if there is a device."""
     yield Finding("python", True, f"{platform.python_version()} on {platform.platform()}, {n_threads(None)} threads")
     yield Finding("packages", True, ", ".join(f"{p} {v}" for p in PACKAGES if (v := _version(p))))
+    yield _extras()
     expected, rate = _train("cpu")
     yield Finding("cpu", True, f"trains {rate:,.0f} (row, feature, tree)/s; fingerprint {expected[:16]}")
+    one_thread = _train("cpu", n_jobs=1)[0]
+    yield _same_model("cpu threads", one_thread == expected, f"1 and {n_threads(None)}", "one thread's")
+    yield _kernel_cache()
     cuda = import_module("gpuboost.kernels.cuda._device")
     problem = cuda.missing(0)
     if problem is not None:
-        yield Finding("cuda", True, f"not used: {problem}")
+        yield _no_cuda(problem)
         return
-    device = cuda.cupy().cuda.Device(0)
-    kind = "emulated" if cuda.emulated() else "a GPU"
-    yield Finding("cuda", True, f"{kind}, compute capability {device.compute_capability}, {device.mem_info[1] / 2**30:.1f} GiB")
     try:
-        found, rate = _train("cuda")
-        yield _same_model("cuda training", found == expected, f"{rate:,.0f} (row, feature, tree)/s")
-        found, rate = _train("cuda", cuda.cupy().asarray)
-        yield _same_model("cuda device input", found == expected, f"{rate:,.0f} (row, feature, tree)/s")
-        rates = _kernel_rates(n_rows=2000 if cuda.emulated() else 1_000_000)
-        note = "emulated, so the rates mean nothing: " if cuda.emulated() else ""
-        figures = ", ".join(f"{name} {1e-6 * rate:,.1f} million {unit}/s" for name, (rate, unit) in rates.items())
-        yield Finding("cuda kernels", True, note + figures)
+        yield from _check_cuda(cuda, expected)
     except Exception as error:  # whatever the driver, a compiler or a kernel says is the finding
-        yield Finding("cuda training", False, f"{type(error).__name__}: {error}\n     {ADVICE}")
+        yield Finding("cuda", False, f"{type(error).__name__}: {error}\n     {ADVICE}")
 
 
-def _same_model(name: str, same: bool, speed: str) -> Finding:
-    return Finding(name, same, f"{speed}; the model is the CPU's" if same else f"the model is NOT the CPU's\n     {ADVICE}")
+def _extras() -> Finding:
+    """What is there of the packages that only some functions need."""
+    absent = [p for p in EXTRAS if _version(p) is None]
+    if not absent:
+        return Finding("extras", True, "plots, report pages and tables in all formats")
+    return Finding("extras", True, f'without {", ".join(absent)}: pip install ".[cli]" for plots, report pages and tables')
+
+
+def _kernel_cache() -> Finding:
+    """Whether compiled kernels are kept for the next process."""
+    path = import_module("gpuboost.kernels.cpu.binning").bin_matrix.stats.cache_path
+    if path is None:
+        return Finding("kernel cache", False, "compiled kernels cannot be kept, every process compiles anew: set NUMBA_CACHE_DIR")
+    return Finding("kernel cache", True, f"compiled kernels are kept in {path}")
+
+
+def _no_cuda(problem: str) -> Finding:
+    """No device, which is fine; a device that cannot be used is not."""
+    driver = _driver()
+    if driver is None:
+        return Finding(
+            "cuda", True, 'no NVIDIA driver, so training is on the CPU (where there is a GPU: pip install ".[cuda12]" or ".[cuda13]")'
+        )
+    extra = "cuda13" if driver[0] >= 13000 else "cuda12"
+    found = f"driver for CUDA {driver[0] // 1000}.{driver[0] % 1000 // 10} with {driver[1]} device{'s' if driver[1] != 1 else ''}"
+    return Finding("cuda", driver[1] == 0, f'{found}, not used: {problem}\n     For this driver: pip install ".[{extra}]"')
+
+
+def _driver() -> tuple[int, int] | None:
+    """(CUDA version, devices) of the NVIDIA driver, None if there is none. Asked without CuPy, which may be what is missing."""
+    try:
+        driver = ctypes.CDLL("nvcuda.dll" if platform.system() == "Windows" else "libcuda.so.1")
+    except OSError:
+        return None
+    version, count = ctypes.c_int(), ctypes.c_int()
+    if driver.cuInit(0) != 0 or driver.cuDriverGetVersion(ctypes.byref(version)) != 0:
+        return None
+    driver.cuDeviceGetCount(ctypes.byref(count))
+    return version.value, count.value
+
+
+def _check_cuda(cuda: Any, expected: str) -> Iterator[Finding]:
+    """Device, compilers, models and speed; raises whatever goes wrong."""
+    device = cuda.cupy().cuda.Device(0)
+    kind = "emulated" if cuda.emulated() else _device_name(cuda.cupy())
+    yield Finding("cuda", True, f"{kind}, compute capability {device.compute_capability}, {device.mem_info[1] / 2**30:.1f} GiB")
+    yield _compiled()
+    found, rate = _train("cuda")
+    yield _same_model("cuda training", found == expected, f"{rate:,.0f} (row, feature, tree)/s")
+    found, rate = _train("cuda", cuda.cupy().asarray)
+    yield _same_model("cuda device input", found == expected, f"{rate:,.0f} (row, feature, tree)/s")
+    rates, others = _kernel_rates(n_rows=2000 if cuda.emulated() else 1_000_000)
+    note = "emulated, so the rates mean nothing: " if cuda.emulated() else ""
+    figures = ", ".join(f"{name} {1e-6 * rate:,.1f} million {unit}/s" for name, (rate, unit) in rates.items())
+    rest = ", ".join(f"{name} {1e6 * seconds:,.0f} µs" for name, seconds in others.items())
+    yield Finding("cuda kernels", True, f"{note}{figures}; {rest}")
+
+
+def _device_name(cupy: Any) -> str:
+    """The GPU and what drives it."""
+    runtime = cupy.cuda.runtime
+    name, version = runtime.getDeviceProperties(0)["name"].decode(), runtime.driverGetVersion()
+    return f"{name}, driver for CUDA {version // 1000}.{version % 1000 // 10}, CUDA runtime {runtime.runtimeGetVersion() // 1000}"
+
+
+def _compiled() -> Finding:
+    """Compile every file of kernels for this device."""
+    compiler = import_module("gpuboost.kernels.cuda._compile")
+    backend: Any = get_backend("cuda", 1)
+    start = time.perf_counter()
+    with backend:
+        for name in compiler.FILES:
+            compiler.module(name, backend.group_features, False, 0).compile()
+    return Finding(
+        "cuda compiler", True, f"{len(compiler.FILES)} files of kernels compile ({time.perf_counter() - start:.1f} s, or from a cache)"
+    )
+
+
+def _same_model(name: str, same: bool, speed: str, whose: str = "the CPU's") -> Finding:
+    return Finding(name, same, f"{speed}; the model is {whose}" if same else f"the model is NOT {whose}\n     {ADVICE}")
 
 
 def _version(package: str) -> str | None:
@@ -79,10 +153,10 @@ def _data(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     return x, (x[:, 0] + x[:, 1] * x[:, 2]).astype(np.float64)
 
 
-def _train(device: str, place: Any = np.asarray) -> tuple[str, float]:
+def _train(device: str, place: Any = np.asarray, n_jobs: int | None = None) -> tuple[str, float]:
     """Fingerprint and speed of a small training, compilation aside, on data that were put in their place."""
     x, y = _data(20_000)
-    model = GPUBoostRegressor(n_estimators=3, max_depth=5, device=device)
+    model = GPUBoostRegressor(n_estimators=3, max_depth=5, device=device, n_jobs=n_jobs)
     model.fit(place(x[:2000]), y[:2000])
     x = place(x)
     start = time.perf_counter()
@@ -90,8 +164,8 @@ def _train(device: str, place: Any = np.asarray) -> tuple[str, float]:
     return fingerprint, x.size * model.n_estimators / (time.perf_counter() - start)
 
 
-def _kernel_rates(n_rows: int) -> dict[str, tuple[float, str]]:
-    """What the main kernels get done in a second on the device: {name: (how many, of what)}, from trees with one split."""
+def _kernel_rates(n_rows: int) -> tuple[dict[str, tuple[float, str]], dict[str, float]]:
+    """What the main kernels get done in a second on the device, {name: (how many, of what)}, and the others' seconds, from one split."""
     timing = import_module("gpuboost.kernels.cuda.timing")
     x, y = _data(n_rows)
     model = GPUBoostRegressor(n_estimators=10, max_depth=5, device="cuda").fit(x, y)
@@ -105,9 +179,10 @@ def _kernel_rates(n_rows: int) -> dict[str, tuple[float, str]]:
                 booster.round(0, [])
             with timing.device_seconds() as predicting:
                 model._ensemble.raw(x_there, backend)
-    return {
-        "histogram": (x.size / seconds["build_histograms"], "(row, feature)"),
-        "split scan": (256 * x.shape[1] / seconds["scan_pairs"], "bins"),
-        "partition": (n_rows / (seconds["count_lefts"] + seconds["scatter_rows"]), "rows"),
+    rates = {
+        "histogram": (x.size / seconds.pop("build_histograms"), "(row, feature)"),
+        "split scan": (256 * x.shape[1] / seconds.pop("scan_pairs"), "bins"),
+        "partition": (n_rows / (seconds.pop("count_lefts") + seconds.pop("scatter_rows")), "rows"),
         "prediction": (n_rows * model.n_estimators / predicting[0], "(row, tree)"),
     }
+    return rates, seconds

@@ -8,8 +8,8 @@ import time
 from types import TracebackType
 from typing import Any
 
-#: Lines that a piece of work prints where there is no terminal and no other number was asked for.
-LINES = 10
+#: Most lines that a piece of work prints where there is no terminal and no other number was asked for, and least seconds between two.
+LINES, PAUSE = 10, 1.0
 
 
 class Progress:
@@ -24,7 +24,7 @@ class Progress:
     unit : str
         What a step is.
     verbose : int
-        0: nothing. 1: a bar on a terminal, about ten lines elsewhere. More: a line every so many steps.
+        0: nothing. 1: a bar on a terminal; elsewhere up to ten lines, a second or more apart. More: a line every so many steps.
     scaled : bool
         Whether to show large numbers as 1.2k or 3.4M.
     """
@@ -33,13 +33,15 @@ class Progress:
         self.total, self.label, self.unit = total, label, unit
         self._done, self._note, self._lock, self._start = 0, "", threading.Lock(), time.perf_counter()
         self._bar: Any = None
-        self._every, self._said = 0, 0
+        self._every, self._said, self._next = 0, 0, 0.0
         if verbose == 1 and sys.stderr.isatty():
             from tqdm import tqdm
 
             self._bar = tqdm(total=total, desc=label, unit=unit if scaled else f" {unit}", unit_scale=scaled, dynamic_ncols=True)
         elif verbose:
             self._every = verbose if verbose > 1 else max(1, (total or 0) // LINES)
+            self._pause = 0.0 if verbose > 1 else PAUSE
+            self._next = self._start + self._pause
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         """Some steps more are done; ``note`` is what to say about them. May be called from several threads."""
@@ -50,11 +52,11 @@ class Progress:
                 if note:
                     self._bar.set_postfix_str(note, refresh=False)
                 self._bar.update(steps)
-            elif self._every and (self._done // self._every > self._said // self._every or self._done == self.total):
+            elif self._every and self._done // self._every > self._said // self._every and time.perf_counter() >= self._next:
                 self._say()
 
     def _say(self) -> None:
-        self._said = self._done
+        self._said, self._next = self._done, time.perf_counter() + self._pause
         seconds = time.perf_counter() - self._start
         left = ""
         if self.total and self._done < self.total:

@@ -15,7 +15,7 @@ from gpuboost.estimators.tree import DecisionTreeClassifier, DecisionTreeRegress
 
 def _data(dtype: type, n_classes: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Enough rows for every branch of prediction; ``n_classes`` of 0 means numbers."""
-    x = np.random.default_rng(0).normal(size=(600, 4)).astype(dtype)
+    x: np.ndarray = np.random.default_rng(0).normal(size=(600, 4)).astype(dtype)
     return x, (np.arange(600) % n_classes if n_classes else x[:, 0].astype(np.float64))
 
 

@@ -1,6 +1,6 @@
 """Histograms: nanoseconds per (row, feature) update, one thread.
 
-    python -m benchmarks.kernels.bench_histogram --rows 500000 --features 28
+    python -m gpuboost.benchmarks.kernels.bench_histogram --rows 500000 --features 28
 
 Cases: all rows in order, and an eighth of them scattered over the matrix as in a node deep in a tree; all features, and every second one.
 """
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.timing import best_of, report_costs, stage_args
+from gpuboost.benchmarks.stages import report_costs, stage_args
+from gpuboost.benchmarks.timing import best_of
 from gpuboost.dtypes import BIN, CHUNK, HIST_STRIDE, N_CODES, PACKED, PROGRESS, ROW
 from gpuboost.kernels.cpu import split
 from gpuboost.kernels.cpu._jit import exposed

@@ -1,6 +1,6 @@
 """Partition: nanoseconds per row moved, one thread.
 
-    python -m benchmarks.kernels.bench_partition --rows 500000
+    python -m gpuboost.benchmarks.kernels.bench_partition --rows 500000
 
 Cases: a node of all rows and one of an eighth of them, scattered; each as one piece (a single pass) and cut into pieces that threads could
 share (two passes).
@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.timing import best_of, report_costs, stage_args
+from gpuboost.benchmarks.stages import report_costs, stage_args
+from gpuboost.benchmarks.timing import best_of
 from gpuboost.dtypes import BIN, NODE, PIECE, PROGRESS, ROW
 from gpuboost.kernels.cpu import partition
 from gpuboost.kernels.cpu._jit import exposed

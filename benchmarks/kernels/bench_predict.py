@@ -1,6 +1,6 @@
 """Prediction: nanoseconds per node visited (rows x trees x depth), one thread.
 
-    python -m benchmarks.kernels.bench_predict --rows 100000 --trees 100 --depth 6
+    python -m gpuboost.benchmarks.kernels.bench_predict --rows 100000 --trees 100 --depth 6
 
 Cases: single rows and a handful (walking the trees), many rows given as values (binned in blocks), and many rows that are binned already.
 """
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.timing import best_of, report_costs, stage_args
 from gpuboost.backend import Backend, get_backend
+from gpuboost.benchmarks.stages import report_costs, stage_args
+from gpuboost.benchmarks.timing import best_of
 from gpuboost.tree import Forest, Tree
 
 N_FEATURES = 28

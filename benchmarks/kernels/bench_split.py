@@ -1,6 +1,6 @@
 """Split search: nanoseconds per bin of a histogram, one thread.
 
-    python -m benchmarks.kernels.bench_split --nodes 32 --features 28
+    python -m gpuboost.benchmarks.kernels.bench_split --nodes 32 --features 28
 
 Cases: siblings whose histograms are there; the larger sibling's still to be taken off the parent's; one split for a whole level. Some
 features have missing values: their cuts are scored in both directions.
@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.timing import best_of, report_costs, stage_args
+from gpuboost.benchmarks.stages import report_costs, stage_args
+from gpuboost.benchmarks.timing import best_of
 from gpuboost.dtypes import GROWTH, HIST_STRIDE, MAX_VALUE_BINS, N_CODES, NODE, PACKED, PAIR, PROGRESS, SPLIT
 from gpuboost.kernels.cpu import split
 from gpuboost.kernels.cpu._jit import exposed

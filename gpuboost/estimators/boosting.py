@@ -72,7 +72,7 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
     random_state : int, RandomState or None, default=None
         Seed of row and column sampling and of rounding. None means 0: training is always repeatable.
     verbose : int, default=0
-        0: quiet. 1: a progress bar with the metrics on a terminal, about ten lines elsewhere. More: a line every this many rounds. On
+        0: quiet. 1: a progress bar with the metrics on a terminal, up to ten lines elsewhere. More: a line every this many rounds. On
         standard error.
 
     Attributes
@@ -282,7 +282,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
     random_state : int, RandomState or None, default=None
         Seed of row and column sampling and of rounding. None means 0: training is always repeatable.
     verbose : int, default=0
-        0: quiet. 1: a progress bar with the metrics on a terminal, about ten lines elsewhere. More: a line every this many rounds. On
+        0: quiet. 1: a progress bar with the metrics on a terminal, up to ten lines elsewhere. More: a line every this many rounds. On
         standard error.
 
     Attributes

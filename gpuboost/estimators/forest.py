@@ -64,7 +64,7 @@ class RandomForestClassifier(BaseForestClassifier):
     random_state : int, RandomState or None, default=None
         Seed of the bags and of the choice of features. None means 0: training is always repeatable.
     verbose : int, default=0
-        0: quiet. 1: a progress bar on a terminal, about ten lines elsewhere. More: a line every this many trees. On standard
+        0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every this many trees. On standard
         error.
 
     Attributes
@@ -155,7 +155,7 @@ class RandomForestRegressor(BaseForestRegressor):
     random_state : int, RandomState or None, default=None
         Seed of the bags and of the choice of features. None means 0: training is always repeatable.
     verbose : int, default=0
-        0: quiet. 1: a progress bar on a terminal, about ten lines elsewhere. More: a line every this many trees. On standard
+        0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every this many trees. On standard
         error.
 
     Attributes
@@ -245,7 +245,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
     random_state : int, RandomState or None, default=None
         Seed of the bags and of the choice of features and cuts. None means 0: training is always repeatable.
     verbose : int, default=0
-        0: quiet. 1: a progress bar on a terminal, about ten lines elsewhere. More: a line every this many trees. On standard
+        0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every this many trees. On standard
         error.
 
     Attributes
@@ -382,7 +382,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
     random_state : int, RandomState or None, default=None
         Seed of the bags and of the choice of features and cuts. None means 0: training is always repeatable.
     verbose : int, default=0
-        0: quiet. 1: a progress bar on a terminal, about ten lines elsewhere. More: a line every this many trees. On standard
+        0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every this many trees. On standard
         error.
 
     Attributes

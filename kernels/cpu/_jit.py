@@ -47,6 +47,19 @@ def kernel(function, **options):
     return dispatcher
 
 
+def tell_of_compilation(dispatcher):
+    """Say on a terminal, once a process, that a kernel will be compiled: seconds of silence look like a hang."""
+    cache = getattr(dispatcher._cache, "_cache_file", None)  # a kernel that cannot be kept has none
+    compiled = dispatcher.signatures or (cache is not None and cache._load_index())
+    if not compiled and sys.stderr.isatty():
+        _say_once("gpuboost: compiling kernels; this takes some seconds the first time (gpuboost warmup does it ahead)")
+
+
+@functools.cache
+def _say_once(text):
+    print(text, file=sys.stderr, flush=True)
+
+
 # A function that only kernels call. Compilation time is what a new user waits for: no wrapper for Python here, and in kernels plain loops
 # instead of slice assignment, sort, sum and the like, each of which costs up to two seconds to compile.
 helper = functools.partial(kernel, no_cpython_wrapper=True)

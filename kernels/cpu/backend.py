@@ -18,6 +18,7 @@ from gpuboost.kernels.cpu import (
     projection,
     sampling,
 )
+from gpuboost.kernels.cpu._jit import tell_of_compilation
 from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
 from gpuboost.kernels.cpu.threads import Team
 
@@ -85,6 +86,7 @@ class CpuBackend:
 
     def find_cuts(self, x, weight, rows, max_values):
         """Cuts of each column, from some rows (None: all)."""
+        tell_of_compilation(binning.bin_matrix)
         cuts = [None] * x.shape[1]
 
         def cut_column(f):
@@ -161,10 +163,12 @@ class CpuBackend:
 
     def make_grower(self, binned, limits):
         """A grower with buffers for every tree of a fit."""
+        tell_of_compilation(growth.grow)
         return CpuGrower(self.team, binned.columns, binned.bins, binned.n_bins, limits)
 
     def make_tree_grower(self, coded, probability, first_channel, n_ranks):
         """A grower of classical trees with buffers for one of them at a time; each thread takes one of its own."""
+        tell_of_compilation(cart.grow_tree)
         return CpuTreeGrower(coded, probability, first_channel, n_ranks)
 
     def trees_at_once(self, n_rows, n_outputs):

@@ -208,6 +208,10 @@ class RawModule:
     def __init__(self, *, code, options=()):
         self.code, self.options = code, tuple(options)
 
+    def compile(self):
+        """Compile now, not at the first launch."""
+        _library(self.code, self.options, settings.mode != "fast")
+
     def get_function(self, name):
         """A kernel by name."""
         return Function(self, name)

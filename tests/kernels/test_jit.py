@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
+
 from gpuboost.kernels.cpu import _jit, growth
 
 ROOT = Path(__file__).parents[2]
@@ -32,3 +34,23 @@ def test_a_changed_formula_is_not_run_from_old_code(tmp_path):
     assert old in formulas.read_text()
     formulas.write_text(formulas.read_text().replace(old, "    w = -2.0 * threshold_l1(g, reg_alpha) / d\n"))
     assert abs((train() - 0.5) - 2 * (before - 0.5)) < 1e-12
+
+
+def test_a_line_on_a_terminal_before_the_first_compilation(monkeypatch, capsys):
+    """Not where there is no terminal, not for a kernel that is compiled or kept, and only once."""
+
+    def double(x):
+        return 2 * x
+
+    fresh = numba.njit(double)
+    _jit._say_once.cache_clear()
+    _jit.tell_of_compilation(fresh)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    compiled = numba.njit(double)
+    compiled(1)
+    _jit.tell_of_compilation(compiled)
+    assert capsys.readouterr().err == ""
+    _jit.tell_of_compilation(fresh)
+    _jit.tell_of_compilation(numba.njit(double))
+    assert capsys.readouterr().err.count("gpuboost: compiling kernels") == 1
