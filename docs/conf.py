@@ -9,7 +9,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-os.environ |= {"COLUMNS": "100", "NO_COLOR": "1", "PYTHON_COLORS": "0"}  # help texts are wrapped to the page, and plain
+os.environ |= {"COLUMNS": "92", "NO_COLOR": "1", "PYTHON_COLORS": "0"}  # help texts are wrapped to the page, and plain
 
 import gpuboost
 from gpuboost.cli import COMMANDS, build_parser
@@ -54,7 +54,7 @@ class CommandHelp(SphinxDirective):
         for title, text in texts.items():
             section = nodes.section(ids=[f"help-{title.replace(' ', '-')}"], names=[f"help: {title}"])
             section += nodes.title("", "", nodes.literal("", title))
-            section += nodes.literal_block(text, text, language="text")
+            section += nodes.literal_block(text, text, language="text", classes=["help"])
             sections.append(section)
         return sections
 

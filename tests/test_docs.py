@@ -113,7 +113,8 @@ def test_examples_run(example, tmp_path):
 
 def anchors_of(page):
     """Headings as GitHub and MyST name them."""
-    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.S | re.M)
+    included = [page.parent / name for name in re.findall(r"^```{include} (\S+)", page.read_text(), re.M)]
+    text = "\n".join(re.sub(r"^```.*?^```", "", path.read_text(), flags=re.S | re.M) for path in (page, *included))
     headings = re.findall(r"^#+ +(.*)$", text, re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
