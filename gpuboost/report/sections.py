@@ -229,9 +229,15 @@ def importances(subject: Subject, rows: Rows | None, train: tuple[Any, Any] | No
         for method in (importance.mdi_oob, importance.ufi):
             one = method(subject.model, *train)
             found.append(importance.Importance(MEASURES[one.method], subject.names, one.values, one.errors))
-    table = Table([one.method for one in found], subject.names, *(np.stack([getattr(one, name) for one in found]) for name in ("values", "errors")))
+    table = Table(
+        [one.method for one in found], subject.names, *(np.stack([getattr(one, name) for one in found]) for name in ("values", "errors"))
+    )
     lines = [
-        (shortened(subject.names[f], LONGEST), subject.names[f], [_with_error(*one) for one in zip(table.values[:, f], table.errors[:, f], strict=True)])
+        (
+            shortened(subject.names[f], LONGEST),
+            subject.names[f],
+            [_with_error(*one) for one in zip(table.values[:, f], table.errors[:, f], strict=True)],
+        )
         for f in order
     ]
     most = judge.MAX_COLUMNS if len(found) < 3 else 15

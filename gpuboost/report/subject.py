@@ -33,7 +33,7 @@ class Output:
 
     @property
     def task(self) -> str:
-        """"regression", "binary" or "multiclass"."""
+        """ "regression", "binary" or "multiclass"."""
         if self.classes is None:
             return "regression"
         return "binary" if len(self.classes) == 2 else "multiclass"
