@@ -7,6 +7,7 @@ from gpuboost.estimators.forest import ExtraTreesClassifier, ExtraTreesRegressor
 from gpuboost.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from gpuboost.export import export_text, plot_tree
 from gpuboost.plots import plot_importance, plot_metric
+from gpuboost.io import ModelFormatError, load_model, save_model
 
 __version__ = "0.1.0"
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "ExtraTreesRegressor",
     "GPUBoostClassifier",
     "GPUBoostRegressor",
+    "ModelFormatError",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",
@@ -25,5 +27,7 @@ __all__ = [
     "importance",
     "plot_importance",
     "plot_metric",
+    "load_model",
     "plot_tree",
+    "save_model",
 ]

@@ -34,13 +34,7 @@ class Bags:
         """Bags of rows with weight; ``max_samples`` is a number of draws, or a share of these rows."""
         usable = np.flatnonzero(weight > 0).astype(np.int32)
         n = len(usable)
-        if max_samples is None:
-            n_draws = n
-        elif isinstance(max_samples, numbers.Integral):
-            n_draws = int(max_samples)
-        else:
-            n_draws = max(1, int(max_samples * n))
-        return cls(len(weight), None if n == len(weight) else usable, n_draws, seed)
+        return cls(len(weight), None if n == len(weight) else usable, draws(max_samples, n), seed)
 
     def counts(self, i: int, backend: Backend) -> np.ndarray:
         """How often each row is drawn for the i-th tree, (n_rows,) int32."""
@@ -50,6 +44,13 @@ class Bags:
         out = np.zeros(self.n_rows, np.int32)
         out[self.usable] = backend.draw_bag(len(self.usable), self.n_draws, key)
         return out
+
+
+def draws(max_samples: int | float | None, n_rows: int) -> int:
+    """Draws for each bag from so many rows."""
+    if max_samples is None:
+        return n_rows
+    return int(max_samples) if isinstance(max_samples, numbers.Integral) else max(1, int(max_samples * n_rows))
 
 
 def check_max_samples(value: Any, bootstrap: bool) -> None:

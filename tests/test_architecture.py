@@ -9,19 +9,19 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LINES = [
-    ["dtypes", "formulas", "quantiles", "data", "categories", "extras", "progress", "schema"],
-    ["fixed_point"],
-    ["config", "losses", "metrics"],
+    ["dtypes", "formulas", "quantiles", "data", "categories", "extras", "files", "progress", "schema"],
+    ["fixed_point", "model_file"],
+    ["config", "losses", "metrics", "values"],
     ["backend"],
     ["binning"],
     ["coding", "tree"],
-    ["cart", "bagging", "out_of_bag"],
+    ["cart", "bagging", "out_of_bag", "tree_file"],
     ["leaf_targets"],
     ["ensemble", "pruning", "export", "adaboost", "importance"],
     ["boosting", "plots"],
     ["report"],
     ["estimators"],
-    ["doctor", "warmup"],
+    ["doctor", "io", "warmup"],
     ["cli"],
     ["__main__"],
 ]

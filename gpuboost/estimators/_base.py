@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -34,6 +35,18 @@ class BaseTrees(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+    def save_model(self, path: str | os.PathLike[str]) -> None:
+        """Save the fitted estimator in a file, for ``gpuboost.load_model``; see ``gpuboost.save_model`` for what it keeps.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Name of the file. It appears all at once, and what was under the name stays if anything goes wrong.
+        """
+        from gpuboost.estimators._saving import save  # which imports all estimators
+
+        save(self, path)
 
     def _check_x(self, x: Any, reset: bool) -> Any:
         if device_of(x) is not None:

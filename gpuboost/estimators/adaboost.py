@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -13,27 +13,39 @@ from sklearn.utils.validation import column_or_1d
 from gpuboost.adaboost import AdaBoostParams, Boosted, boost_classes, boost_values, weighted_median
 from gpuboost.cart import TreeGrower, TreeParams, check_choice
 from gpuboost.estimators._classical import BaseClassical, Training
-from gpuboost.tree import ClassicalForest
+from gpuboost.tree import ClassicalForest, ClassicalTree
 
 DEFAULT = AdaBoostParams()
 #: Rows for which the predictions of all trees are held at once.
 CHUNK_ROWS = 4096
 
 
+def voting_trees(trees: list[ClassicalTree], weights: np.ndarray) -> ClassicalForest:
+    """Trees whose leaves hold the tree's weight for the class they vote for: a sum over them is the vote."""
+
+    def votes(tree: ClassicalTree, weight: float) -> np.ndarray:
+        out = np.zeros_like(tree.value)
+        out[np.arange(len(out)), tree.value.argmax(axis=1)] = weight
+        return out
+
+    return ClassicalForest([replace(tree, value=votes(tree, weight)) for tree, weight in zip(trees, weights, strict=True)])
+
+
 class BaseAdaBoost(BaseClassical):
     """What both AdaBoost estimators share."""
 
     _needs_two_classes = True
+    _criteria: ClassVar[tuple[str, ...]]
 
-    def _check_params(self, criteria: tuple[str, ...], **loop: Any) -> tuple[AdaBoostParams, TreeParams]:
+    def _check_params(self) -> tuple[AdaBoostParams, TreeParams]:
         """Parameters of the loop and of the trees; raises before any work is done."""
-        check_choice("criterion", self.criterion, criteria)
+        check_choice("criterion", self.criterion, self._criteria)
         check_choice("splitter", self.splitter, ("exact", "hist"))
         names = (
             "criterion", "splitter", "max_depth", "max_bins", "min_samples_leaf", "min_weight_fraction_leaf", "max_features",
             "categorical_split",
         )  # fmt: skip
-        params = AdaBoostParams(n_estimators=self.n_estimators, learning_rate=self.learning_rate, **loop)
+        params = AdaBoostParams(self.n_estimators, self.learning_rate, getattr(self, "loss", DEFAULT.loss))
         tree_params = TreeParams(**{name: getattr(self, name) for name in names})
         self._check_device(tree_params)
         return params, tree_params
@@ -129,6 +141,8 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
     True
     """
 
+    _criteria = ("gini", "entropy")
+
     def __init__(
         self,
         *,
@@ -181,16 +195,10 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         self
             The fitted estimator.
         """
-        params = self._check_params(("gini", "entropy"))
+        params = self._check_params()
         with self._unchanged_on_error():
             self._fit_boosted(X, y, sample_weight, *params, boost_classes)
-            # trees whose leaves hold their weight for the class they vote for: a sum over them is the vote
-            self._votes = ClassicalForest(
-                [
-                    replace(tree, value=weight * np.eye(self.n_classes_)[tree.value.argmax(axis=1)])
-                    for tree, weight in zip(self._forest.trees, self.estimator_weights_, strict=True)
-                ]
-            )
+            self._votes = voting_trees(self._forest.trees, self.estimator_weights_)
         return self
 
     def _decide(self, votes: np.ndarray, weight: float) -> np.ndarray:
@@ -400,6 +408,8 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
     True
     """
 
+    _criteria = ("squared_error", "absolute_error")
+
     def __init__(
         self,
         *,
@@ -452,7 +462,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         self
             The fitted estimator.
         """
-        params = self._check_params(("squared_error", "absolute_error"), loss=self.loss)
+        params = self._check_params()
         with self._unchanged_on_error():
             self._fit_boosted(X, y, sample_weight, *params, boost_values)
         return self

@@ -64,13 +64,6 @@ class BaseDecisionTree(BaseClassical):
                 raise ValueError(f"max_features must be None with splitter='midpoint', which draws one; got {params.max_features!r}")
         elif self.feature_probabilities is not None:
             raise ValueError(f"feature_probabilities needs splitter='midpoint'; got splitter={params.splitter!r}")
-        if params.criterion == "misclassification":
-            warnings.warn(
-                "criterion='misclassification' is not strictly concave: a split that carves out a pure node can have a gain of 0, and is "
-                "then passed over. 'gini' and 'entropy' see it",
-                UserWarning,
-                stacklevel=3,
-            )
         return params
 
     def _check_probabilities(self, n_features: int) -> np.ndarray | None:
@@ -420,6 +413,13 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         params = self._check_params()
         if isinstance(self.class_weight, str) and self.class_weight != "balanced":
             raise ValueError(f"class_weight must be None, 'balanced', a dict or a list of dicts; got {self.class_weight!r}")
+        if params.criterion == "misclassification":
+            warnings.warn(
+                "criterion='misclassification' is not strictly concave: a split that carves out a pure node can have a gain of 0, and is "
+                "then passed over. 'gini' and 'entropy' see it",
+                UserWarning,
+                stacklevel=2,
+            )
         self._fit(X, y, sample_weight, params)
         return self
 
