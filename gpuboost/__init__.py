@@ -6,8 +6,8 @@ from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.estimators.forest import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from gpuboost.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from gpuboost.export import export_text, plot_tree
-from gpuboost.plots import plot_importance, plot_metric
 from gpuboost.io import ModelFormatError, load_model, save_model
+from gpuboost.plots import plot_importance, plot_metric
 
 __version__ = "0.1.0"
 __all__ = [
@@ -25,9 +25,9 @@ __all__ = [
     "__version__",
     "export_text",
     "importance",
+    "load_model",
     "plot_importance",
     "plot_metric",
-    "load_model",
     "plot_tree",
     "save_model",
 ]

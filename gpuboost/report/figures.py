@@ -36,7 +36,7 @@ class Picture:
 
 @contextmanager
 def plain_style(name: str) -> Iterator[None]:
-    """matplotlib's own style, whatever the user has set, and ids that follow from the figure's name."""
+    """The style of matplotlib itself, whatever the user has set, and ids that follow from the figure's name."""
     matplotlib = load("matplotlib", "a report")
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()
@@ -143,7 +143,7 @@ def roc(false: np.ndarray, true: np.ndarray, area: float, label: str) -> Picture
         _frame(ax, "false positive rate", "true positive rate", (-0.02, 1.02), (-0.02, 1.02))
         plots.legend_above(ax, n_columns=2)
 
-    caption = f"For every threshold on the probability of {label}: the part of its rows that is found, against the part of other rows taken for it."
+    caption = f"For every threshold on the probability of {label}: the part of its rows found, against the part of other rows taken for it."
     return _picture("roc", (WIDTH, 4.2), draw, f"ROC curve for {label}: area {area:.4g}", caption)
 
 
