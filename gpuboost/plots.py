@@ -18,7 +18,7 @@ IMPORTANCE_TYPES = ("gain", "split", "cover")
 HIGHER_IS_BETTER = ("auc",)
 
 #: What tells bars and lines apart besides their colour.
-HATCHES = ("", "/////", ".....", "xxxxx", "-----", "\\\\\\\\\\")
+HATCHES = ("", "/////", "xxxxx", "-----", "|||||", "+++++")
 LINES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 #: Points of the text, and most characters of a name.

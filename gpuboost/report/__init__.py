@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 import numbers
 import os
-import tempfile
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from gpuboost.extras import load
+from gpuboost.files import atomic_write
 
 
 def write_report(
@@ -73,12 +73,14 @@ def write_report(
     checked = _check_timings(timings)
     given = _check_train(train)
     page = _page(model, X, y, sample_weight, title, given, checked, model_path)
-    _write(target, page.encode("utf-8"))
+    with atomic_write(target) as file:
+        file.write(page.encode("utf-8"))
 
 
 def _page(model: Any, X: Any, y: Any, sample_weight: Any, title: Any, train: Any, timings: dict[str, float], model_path: Any) -> str:
     """The text of the page."""
     jinja2 = load("jinja2", "a report")
+    from gpuboost.importance import mdi
     from gpuboost.report import sections
     from gpuboost.report.subject import Subject, printable
     from gpuboost.report.words import seconds
@@ -89,10 +91,10 @@ def _page(model: Any, X: Any, y: Any, sample_weight: Any, title: Any, train: Any
     if X is not None:
         sets["these rows"] = sections.Judged.of(subject, subject.rows(X, y, sample_weight, "X"))
     if train is not None:
-        sets["training rows"] = sections.Judged.of(subject, subject.rows(*train, "train"))
+        sets["training rows"] = sections.Judged.of(subject, subject.rows(train[0], train[1], train[2], "train"))
     main = next(iter(sets.values()), None)
     rows = main.rows if main is not None else None
-    own = sections.importance.mdi(model).values
+    own = mdi(model).values
     folder = files("gpuboost.report")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     page: str = environment.from_string((folder / "page.html").read_text("utf-8")).render(
@@ -155,15 +157,3 @@ def _check_timings(timings: Any) -> dict[str, float]:
         if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < float("inf"):
             raise ValueError(f"timings must be seconds, at least 0; got {value!r} for {name!r}")
     return {str(name): float(value) for name, value in timings.items()}
-
-
-def _write(path: Path, content: bytes) -> None:
-    """All at once, or not at all."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

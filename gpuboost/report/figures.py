@@ -23,7 +23,7 @@ from gpuboost.report.judge import Calibration
 WIDTH = 4.4
 #: Rows that are drawn as points; of more, counts in hexagons.
 MAX_POINTS = 2_000
-BLUE, ORANGE, GREY = COLOURS[0], COLOURS[1], "0.35"
+BLUE, RED, GREY = COLOURS[0], COLOURS[5], "0.35"
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,18 @@ class Picture:
 
 @contextmanager
 def plain_style(name: str) -> Iterator[None]:
-    """matplotlib's own style, whatever the user has set, and ids that follow from the figure's name."""
+    """The style of matplotlib itself, whatever the user has set, and ids that follow from the figure's name."""
     matplotlib = load("matplotlib", "a report")
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": f"gpuboost {name}", "font.size": plots.FONT, "font.sans-serif": ["DejaVu Sans", "Verdana"]})
+        matplotlib.rcParams.update(
+            {
+                "svg.fonttype": "none",
+                "svg.hashsalt": f"gpuboost {name}",
+                "font.size": plots.FONT,
+                "font.sans-serif": ["DejaVu Sans", "Verdana"],
+            }
+        )
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # the browser has fonts for them
         yield
 
@@ -136,7 +143,7 @@ def roc(false: np.ndarray, true: np.ndarray, area: float, label: str) -> Picture
         _frame(ax, "false positive rate", "true positive rate", (-0.02, 1.02), (-0.02, 1.02))
         plots.legend_above(ax, n_columns=2)
 
-    caption = f"For every threshold on the probability of {label}: the part of its rows that is found, against the part of other rows taken for it."
+    caption = f"For every threshold on the probability of {label}: the part of its rows found, against the part of other rows taken for it."
     return _picture("roc", (WIDTH, 4.2), draw, f"ROC curve for {label}: area {area:.4g}", caption)
 
 
@@ -150,7 +157,7 @@ def predicted_and_true(name: str, y: np.ndarray, prediction: np.ndarray) -> Pict
     def draw(figure: Any) -> None:
         ax = figure.subplots()
         _cloud(figure, ax, y, prediction)
-        ax.plot([low, high], [low, high], color="black", linestyle="--", linewidth=1.2, label="perfect")
+        ax.plot([low, high], [low, high], color=RED, linestyle="--", linewidth=1.4, label="perfect")
         _frame(ax, "true value", "predicted value")
         plots.legend_above(ax, n_columns=2)
 
@@ -163,7 +170,7 @@ def residuals(name: str, y: np.ndarray, prediction: np.ndarray) -> Picture:
     def draw(figure: Any) -> None:
         ax = figure.subplots()
         _cloud(figure, ax, prediction, y - prediction)
-        ax.axhline(0.0, color="black", linestyle="--", linewidth=1.2, label="perfect")
+        ax.axhline(0.0, color=RED, linestyle="--", linewidth=1.4, label="perfect")
         _frame(ax, "predicted value", "true minus predicted")
         plots.legend_above(ax, n_columns=2)
 
@@ -197,7 +204,11 @@ def _cloud(figure: Any, ax: Any, x: np.ndarray, y: np.ndarray) -> None:
 
 
 def _cloud_caption(n_rows: int) -> str:
-    return "One point for each row." if n_rows <= MAX_POINTS else f"{n_rows:,} rows, counted in hexagons; the scale of the colours is logarithmic."
+    return (
+        "One point for each row."
+        if n_rows <= MAX_POINTS
+        else f"{n_rows:,} rows, counted in hexagons; the scale of the colours is logarithmic."
+    )
 
 
 def _frame(ax: Any, x: str, y: str, x_range: Any = None, y_range: Any = None) -> None:

@@ -24,6 +24,8 @@ from gpuboost.report.words import number, percent, seconds
 MAX_COLUMNS, MAX_CLASSES, MAX_OUTPUTS = 30, 30, 4
 #: Levels of the first tree that are drawn, and that are written.
 DRAWN_LEVELS, WRITTEN_LEVELS = 3, 6
+#: Features whose importances are listed.
+MOST_IMPORTANCES = 500
 #: Longest text of a cell.
 LONGEST = 48
 
@@ -114,9 +116,16 @@ def _cells(column: summary.Column, share: float) -> dict[str, Any]:
     else:
         values = ["–"] * 3
     return {
-        "name": column.name, "short": shortened(column.name, LONGEST), "kind": column.kind, "missing": percent(column.missing), "some_missing": column.missing > 0,
-        "distinct": f"{column.n_distinct:,}", "values": values, "spark": summary.spark(column.bars), "importance": percent(share),
-    }  # fmt: skip
+        "name": column.name,
+        "short": shortened(column.name, LONGEST),
+        "kind": column.kind,
+        "missing": percent(column.missing),
+        "some_missing": column.missing > 0,
+        "distinct": f"{column.n_distinct:,}",
+        "values": values,
+        "spark": summary.spark(column.bars),
+        "importance": percent(share),
+    }
 
 
 def _target(output: Output, y: np.ndarray) -> dict[str, Any]:
@@ -148,7 +157,7 @@ def curves(subject: Subject, rows: Rows | None) -> list[Picture]:
 
 
 def metrics(subject: Subject, sets: dict[str, Judged]) -> dict[str, Any]:
-    """The metrics of every set and output beside a baseline: what the last set's (the training rows', if given) mean or shares would get."""
+    """The metrics of every set and output, beside what the mean or the class shares of the last set (the training rows) would get."""
     main, last = next(iter(sets.values())), list(sets.values())[-1]
     lines = []
     for o, output in enumerate(subject.outputs):
@@ -200,12 +209,13 @@ def _confusion(output: Output, table: np.ndarray) -> dict[str, Any]:
     wrong = np.where(np.eye(len(labels), dtype=bool), 0.0, table)
     worst = [i for i in np.argsort(-wrong, axis=None, kind="stable")[:20] if wrong.flat[i] > 0]
     pairs = [(a, b, number(table[a, b]), percent(shares[a, b])) for a, b in (divmod(int(i), len(labels)) for i in worst)]
+    matrix = [[_share(*cell) for cell in zip(*row, strict=True)] for row in zip(shares, table, strict=True)] if small else None
     return {
         "labels": [(shortened(label, 14), label) for label in labels],
-        "matrix": [[_share(share, weight) for share, weight in zip(*row, strict=True)] for row in zip(shares, table, strict=True)] if small else None,
+        "matrix": matrix,
         "pairs": [(labels[a], labels[b], *rest) for a, b, *rest in pairs],
         "classes": [(labels[c], number(there[c]), percent(precision[c]), percent(recall[c])) for c in order],
-    }  # fmt: skip
+    }
 
 
 def _share(share: float, weight: float) -> tuple[str, float, str]:
@@ -229,25 +239,35 @@ def importances(subject: Subject, rows: Rows | None, train: tuple[Any, Any] | No
         for method in (importance.mdi_oob, importance.ufi):
             one = method(subject.model, *train)
             found.append(importance.Importance(MEASURES[one.method], subject.names, one.values, one.errors))
-    table = Table([one.method for one in found], subject.names, *(np.stack([getattr(one, name) for one in found]) for name in ("values", "errors")))
-    lines = [
-        (shortened(subject.names[f], LONGEST), subject.names[f], [_with_error(*one) for one in zip(table.values[:, f], table.errors[:, f], strict=True)])
-        for f in order
-    ]
-    most = judge.MAX_COLUMNS if len(found) < 3 else 15
+    values, errors = np.stack([one.values for one in found]), np.stack([one.errors for one in found])
+    table = Table([one.method for one in found], subject.names, values, errors)
+    lines = [_importance_line(table, f) for f in order[:MOST_IMPORTANCES]]
+    classes = subject.outputs[0].classes is not None
     return {
-        "picture": figures.importances(table, most), "methods": table.methods, "first": lines[: judge.MAX_COLUMNS],
-        "others": lines[judge.MAX_COLUMNS : 500], "n_left_out": max(len(lines) - 500, 0), "n_rows": f"{n_rows:,}" if n_rows else "",
-        "n_permuted": min(judge.MAX_COLUMNS, len(order)), "own": gain, "out_of_bag": len(found) > 2,
-        "score": "log loss" if subject.outputs[0].classes is not None else "squared error, as a part of the variance,",
+        "picture": figures.importances(table, judge.MAX_COLUMNS if len(found) < 3 else 15),
+        "methods": table.methods,
+        "first": lines[: judge.MAX_COLUMNS],
+        "others": lines[judge.MAX_COLUMNS :],
+        "n_left_out": len(order) - len(lines),
+        "n_rows": f"{n_rows:,}" if n_rows else "",
+        "n_permuted": min(judge.MAX_COLUMNS, len(order)),
+        "own": gain,
+        "out_of_bag": len(found) > 2,
+        "score": "log loss" if classes else "squared error, as a part of the variance,",
         "bags_unused": subject.has_bags and train is None,
-    }  # fmt: skip
+    }
+
+
+def _importance_line(table: Table, f: int) -> tuple[str, str, list[str]]:
+    """Short and full name of a feature, and what each measure says of it: the first a share, the others with two standard errors."""
+    others = [_with_error(*one) for one in zip(table.values[1:, f], table.errors[1:, f], strict=True)]
+    return shortened(table.names[f], LONGEST), table.names[f], [percent(float(table.values[0, f])), *others]
 
 
 def _with_error(value: float, error: float) -> str:
     if np.isnan(value):
         return "–"
-    return percent(value) if np.isnan(error) else f"{value:.3g} ± {2 * error:.1g}"
+    return f"{value:.3g}" if np.isnan(error) else f"{value:.3g} ± {2 * error:.1g}"
 
 
 # --- the model
@@ -257,12 +277,17 @@ def tree(subject: Subject) -> dict[str, Any]:
     """The first tree, drawn and written."""
     text = export_text(subject.model, feature_names=subject.names, max_depth=WRITTEN_LEVELS)
     lines = [printable(line) if len(line) <= 240 else printable(line[:239]) + "…" for line in text.splitlines()]
-    values = subject.outputs[0].classes is not None and subject.n_rounds is not None
+    output = subject.outputs[0]
+    log_odds = output.classes is not None and subject.n_rounds is not None
     return {
         "picture": figures.first_tree(subject.model, subject.names, DRAWN_LEVELS),
-        "levels": DRAWN_LEVELS, "written": WRITTEN_LEVELS, "text": "\n".join(lines), "n_trees": f"{len(subject.trees):,}",
-        "log_odds": values, "first_class": subject.outputs[0].labels[0] if values and subject.outputs[0].task == "multiclass" else "",
-    }  # fmt: skip
+        "levels": DRAWN_LEVELS,
+        "written": WRITTEN_LEVELS,
+        "text": "\n".join(lines),
+        "n_trees": f"{len(subject.trees):,}",
+        "log_odds": log_odds,
+        "first_class": output.labels[0] if log_odds and output.task == "multiclass" else "",
+    }
 
 
 def parameters(model: Any) -> list[tuple[str, str, str, bool]]:

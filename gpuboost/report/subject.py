@@ -33,7 +33,7 @@ class Output:
 
     @property
     def task(self) -> str:
-        """"regression", "binary" or "multiclass"."""
+        """One of "regression", "binary" and "multiclass"."""
         if self.classes is None:
             return "regression"
         return "binary" if len(self.classes) == 2 else "multiclass"

@@ -72,4 +72,6 @@ def spark(bars: np.ndarray, width: float = 80.0, height: float = 20.0) -> str:
         return ""
     step = min(width / len(bars), width / 6)  # a single value is a bar, not a wall
     tops = height * (1.0 - bars / bars.max())
-    return "".join(f"M{i * step:.1f} {height:g}V{top:.1f}h{max(step - 0.8, 0.8):.1f}V{height:g}z" for i, top in enumerate(tops) if top < height)
+    return "".join(
+        f"M{i * step:.1f} {height:g}V{top:.1f}h{max(step - 0.8, 0.8):.1f}V{height:g}z" for i, top in enumerate(tops) if top < height
+    )
