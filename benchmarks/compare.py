@@ -49,7 +49,9 @@ def choice(allowed: list[str]) -> Any:
         unknown = sorted(set(names) - set(allowed))
         if unknown:
             raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; there are {', '.join(allowed)}")
-        return names
+        if not names:
+            raise argparse.ArgumentTypeError(f"no name is given; there are {', '.join(allowed)}")
+        return list(dict.fromkeys(names))
 
     return parse
 

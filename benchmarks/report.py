@@ -19,9 +19,13 @@ Row = dict[str, Any]
 def machine_line(machine: dict[str, Any]) -> str:
     """The machine in a sentence."""
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items() if version)
-    commit = machine["commit"][:12] + (" with changes" if "changes" in machine["commit"] else "")
     where = f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB"
-    return f"{where}, {machine['date']}, commit {commit or 'unknown'}; {versions}."
+    return f"{where}, {machine['date']}, commit {short_commit(machine)}; {versions}."
+
+
+def short_commit(machine: dict[str, Any]) -> str:
+    """The commit that was measured, in few characters."""
+    return machine["commit"][:12] + (" with changes" if "changes" in machine["commit"] else "") or "unknown"
 
 
 def markdown_table(header: list[str], rows: list[list[str]], text_columns: int = 1) -> str:
@@ -36,6 +40,22 @@ def groups(record: Row) -> dict[tuple[str, int], list[Row]]:
     for row in record["results"]:
         out.setdefault((row["workload"], row["threads"]), []).append(row)
     return out
+
+
+def point_names(record: Row) -> dict[tuple[str, int], str]:
+    """A name for people for each workload and number of threads: the point's factor and value, or the workload's name."""
+    places: dict[tuple[str, int], list[str]] = {}
+    for factor, points in record.get("sweeps", {}).items():
+        for p in points:
+            places.setdefault((p["workload"], p["threads"]), []).append(f"{factor} = {p['value']:,}")
+    names = {}
+    for key in groups(record):
+        found = places.get(key)
+        if found is None:
+            names[key] = f"{key[0]}, {key[1]} thread{'s' if key[1] > 1 else ''}"
+        else:
+            names[key] = found[0] if len(found) == 1 else "base point"
+    return names
 
 
 def ratio(row: Row, rows: list[Row], name: str) -> float | None:
@@ -68,9 +88,10 @@ def compare_introduction(record: Row) -> list[str]:
 def compare_markdown(record: Row) -> str:
     """A table for each workload and number of threads."""
     parts = ["# Comparison", *compare_introduction(record)]
-    for (name, threads), rows in groups(record).items():
+    names = point_names(record)
+    for key, rows in groups(record).items():
         parts += [
-            f"## {name}, {threads} thread{'s' if threads > 1 else ''}",
+            f"## {names[key]}",
             rows[0]["title"] + ".",
             _compare_table(rows),
             fastest_line(rows),

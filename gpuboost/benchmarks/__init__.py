@@ -1,4 +1,4 @@
-"""Comparisons with other libraries. In a wheel this package is the repository's top-level `benchmarks/` folder; here it shows the way there."""
+"""Comparisons with other libraries. A wheel has the top-level folder `benchmarks/` in this place; a checkout shows the way there."""
 
 from pathlib import Path
 

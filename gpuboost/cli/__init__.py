@@ -12,7 +12,7 @@ from importlib import import_module
 from gpuboost.cli.common import FAILED, INTERRUPTED, USAGE, CliError, HelpFormatter
 
 #: Subcommands in the order in which a newcomer meets them.
-COMMANDS = ("demo", "doctor", "warmup")
+COMMANDS = ("demo", "bench", "doctor", "warmup")
 
 DESCRIPTION = """\
 Train tree ensembles on tables: the same model, bit for bit, on a CPU with any number of threads and on a GPU.
