@@ -136,7 +136,7 @@ def get_backend(device: str, n_jobs: int | None, cells: int = 0) -> Backend:
     """Open a backend: ``with get_backend("cpu", n_jobs=2) as backend: ...``; ``cells`` is how large the work is, for "auto"."""
     check_device(device)
     if device == "auto":
-        device = _automatic(cells)
+        device = automatic_device(cells)
     backend: Backend
     if device == "cpu":
         backend = import_module("gpuboost.kernels.cpu.backend").CpuBackend(n_threads(n_jobs))
@@ -145,7 +145,7 @@ def get_backend(device: str, n_jobs: int | None, cells: int = 0) -> Backend:
     return backend
 
 
-def _automatic(cells: int) -> str:
+def automatic_device(cells: int) -> str:
     """CUDA if the work is large and a GPU is there, else the CPU. The emulated device is never chosen: it is there to test kernels."""
     if cells < AUTO_CELLS:
         return "cpu"

@@ -12,7 +12,7 @@ from importlib import import_module
 from gpuboost.cli.common import FAILED, INTERRUPTED, USAGE, CliError, HelpFormatter
 
 #: Subcommands in the order in which a newcomer meets them.
-COMMANDS = ("demo", "bench", "doctor", "warmup")
+COMMANDS = ("demo", "train", "predict", "inspect", "bench", "doctor", "warmup")
 
 DESCRIPTION = """\
 Train tree ensembles on tables: the same model, bit for bit, on a CPU with any number of threads and on a GPU.
@@ -50,7 +50,12 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit code."""
     parser = build_parser()
-    args = parser.parse_args(argv)
+    args, rest = parser.parse_known_args(argv)
+    # argparse gives key=value arguments to a command only if they stand right behind its other arguments
+    if rest and (not hasattr(args, "parameters") or any(argument.startswith("-") for argument in rest)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    elif rest:
+        args.parameters += rest
     if args.command is None:
         parser.print_help()
         return 0
@@ -66,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say(args, error, error.code)
     except (ValueError, TypeError, ImportError) as error:  # what the library says about parameters and data is meant for users
         return _say(args, error, USAGE)
-    except (OSError, MemoryError) as error:
+    except (OSError, MemoryError, RuntimeError) as error:  # a device that cannot be used is a RuntimeError
         return _say(args, error, FAILED)
 
 

@@ -6,7 +6,7 @@ import numbers
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -143,9 +143,13 @@ class BaseTrees(BaseEstimator):
 class BaseBoost(BaseTrees):
     """What boosting estimators share."""
 
+    #: Losses to choose from; the classifier's are for two classes.
+    _objectives: ClassVar[tuple[str, ...]]
+
     def _check_params(self) -> BoostParams:
         """Parameters as a checked config; raises before any work is done."""
         params = BoostParams(grow_policy=self.grow_policy, **{name: getattr(self, name) for name in RANGES})
+        self._loss()
         check_device(self.device)
         n_threads(self.n_jobs)
         if self.importance_type not in IMPORTANCE_TYPES:
@@ -153,10 +157,10 @@ class BaseBoost(BaseTrees):
             raise ValueError(f"importance_type must be one of {allowed}; got {self.importance_type!r}")
         return params
 
-    def _loss(self, allowed: dict[str, str]) -> Loss:
-        if self.objective not in allowed:
-            raise ValueError(f"objective must be one of {', '.join(map(repr, allowed))}; got {self.objective!r}")
-        return LOSSES[allowed[self.objective]]
+    def _loss(self) -> Loss:
+        if not isinstance(self.objective, str) or self.objective not in self._objectives:
+            raise ValueError(f"objective must be one of {', '.join(map(repr, self._objectives))}; got {self.objective!r}")
+        return LOSSES[self.objective]
 
     def _fit_boosting(
         self,

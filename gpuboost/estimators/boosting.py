@@ -102,6 +102,8 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
     True
     """
 
+    _objectives = ("squared_error",)
+
     def __init__(
         self,
         *,
@@ -180,7 +182,7 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
             The fitted estimator.
         """
         params = self._check_params()
-        loss = self._loss({"squared_error": "squared_error"})
+        loss = self._loss()
         with self._unchanged_on_error():
             X, y = self._check_xy(X, y)
             y = check_numbers("y", y, len(X))
@@ -314,6 +316,8 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
     True
     """
 
+    _objectives = ("log_loss", "exponential")
+
     def __init__(
         self,
         *,
@@ -394,7 +398,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
             The fitted estimator.
         """
         params = self._check_params()
-        binary = self._loss({"log_loss": "log_loss", "exponential": "exponential"})
+        binary = self._loss()
         with self._unchanged_on_error():
             X, y = self._check_xy(X, y)
             check_classification_targets(y)

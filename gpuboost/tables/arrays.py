@@ -31,6 +31,7 @@ class NpzTable:
     """
 
     unit = "rows"
+    default_target: str | None = "y"
 
     def __init__(self, source: Source) -> None:
         self.source, self.fraction = source, 0.0
@@ -145,6 +146,7 @@ class LibsvmTable:
     """
 
     unit = "B"
+    default_target: str | None = "y"
 
     def __init__(self, source: Source) -> None:
         self.source, self.fraction, self.total = source, 0.0, source.size

@@ -28,6 +28,7 @@ class Table(Protocol):
     fraction: float  # part of the table that was read, 0 if nobody knows
     first_text: dict[str, str]  # the value that makes a column text, and where it is, for some columns
     source: Any
+    default_target: str | None  # of formats that have a place for it
 
     def missing(self, columns: Iterable[str]) -> list[str]:
         """Those of the wanted columns that the table does not have."""

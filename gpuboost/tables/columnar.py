@@ -20,6 +20,7 @@ class ColumnarTable:
     """A table whose columns have types."""
 
     unit = "rows"
+    default_target: str | None = None
 
     def __init__(self, source: Source, schema: Any, n_rows: int | None) -> None:
         self.source, self.total, self.fraction = source, n_rows, 0.0

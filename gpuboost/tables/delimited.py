@@ -56,6 +56,7 @@ class DelimitedTable:
     """
 
     unit = "B"
+    default_target: str | None = None
 
     def __init__(self, source: Source, delimiter: str, header: bool) -> None:
         if len(delimiter) != 1 or delimiter in '"\r\n':

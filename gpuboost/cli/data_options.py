@@ -1,0 +1,53 @@
+"""Options that commands share which read tables, and checks of files to write."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from gpuboost.cli.common import FAILED, CliError
+from gpuboost.tables import FORMATS, Table, open_table
+
+ABOUT_TABLES = """\
+tables:
+  CSV, TSV, Parquet, Arrow (Feather), NPZ and LibSVM, by the name's ending; CSV, TSV and LibSVM also packed (.gz, .zst, .bz2, .lz4).
+  - is standard input: CSV unless --format says otherwise.
+  Missing: empty fields, NA, N/A, NaN, null, None and ?. true and false are 1 and 0. Dates and times in ISO 8601 are seconds since 1970.
+  A column with any other value is text: its values are numbered in ascending order. Whole numbers beyond 2^53 are rounded.
+  NPZ: a matrix X and vectors such as y; columns are named by the array feature_names, or c0, c1, ...
+  LibSVM: the target is y, the columns are x1, x2, ...; what is not written is 0.
+"""
+
+
+def add_table_options(parser: argparse.ArgumentParser) -> None:
+    """Options on how to read a table."""
+    parser.add_argument("--format", choices=FORMATS, help="format of the tables, if their names do not tell")
+    parser.add_argument("--delimiter", metavar="C", help="what stands between the fields of CSV and TSV, such as ';' or '\\t'")
+    parser.add_argument("--no-header", action="store_true", help="the first line of CSV and TSV is a row: columns are c0, c1, ...")
+
+
+def open_with_options(path: str, args: argparse.Namespace, keep: bool = True) -> Table:
+    """A table, read as the options say."""
+    delimiter = "\t" if args.delimiter in ("\\t", "tab") else args.delimiter
+    return open_table(path, args.format, delimiter, not args.no_header, keep)
+
+
+def names(text: str | None) -> list[str]:
+    """Names between commas."""
+    return [name.strip() for name in text.split(",") if name.strip()] if text else []
+
+
+def check_output(path: str, *inputs: str | None) -> None:
+    """Raise unless a file can be written, before any long work begins."""
+    if path == "-":
+        return
+    folder = os.path.dirname(os.path.realpath(path))
+    if os.path.isdir(path):
+        raise CliError(f"{path}: is a folder; name a file")
+    if not os.path.isdir(folder):
+        raise CliError(f"{path}: there is no folder {folder}")
+    if not os.access(folder, os.W_OK):
+        raise CliError(f"{path}: the folder {folder} is not writable", FAILED)
+    for other in inputs:
+        if other is not None and os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other):
+            raise CliError(f"{path}: would be written over what is read; choose another name")

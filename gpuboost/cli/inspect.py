@@ -1,0 +1,152 @@
+"""``gpuboost inspect``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from gpuboost.cli.common import CliError, add_json, write_json
+from gpuboost.export import export_text
+from gpuboost.io import load_model
+
+SUMMARY = "show what a model file holds: parameters, size, importances, trees"
+DESCRIPTION = """\
+Shows what a model file holds: the kind of model, the parameters that differ from their defaults, its size, classes and features, its
+fingerprint, and which features its splits gained most from. The file is checked as a whole before anything is shown; no code in it is run.
+"""
+EPILOG = """\
+examples:
+  gpuboost inspect model.gb
+  gpuboost inspect model.gb --importance split --top 50
+  gpuboost inspect model.gb --tree 0
+  gpuboost inspect model.gb --json | jq .fingerprint
+"""
+#: Characters of the longest bar, and of a feature's name.
+BAR, NAME = 40, 32
+KINDS = ("gain", "split", "cover")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    parser.add_argument("model", metavar="MODEL", help="a model that was saved by train or save_model")
+    parser.add_argument("--importance", choices=KINDS, default="gain", help="what to add up over the splits of a feature (default: gain)")
+    parser.add_argument("--top", metavar="N", type=int, default=20, help="features to show, the most important ones (default: 20)")
+    parser.add_argument("--tree", metavar="N", type=int, help="print tree number N, from 0, and nothing else")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what there is to know."""
+    if args.top < 0:
+        raise CliError(f"--top must be at least 0; got {args.top}")
+    model = load_model(args.model)
+    if args.tree is not None:
+        text = export_text(model, tree=args.tree)
+        if args.json:
+            write_json({"tree": args.tree, "text": text})
+        else:
+            print(text, end="")
+        return 0
+    record = describe(model, args.importance) | {"file": args.model, "bytes": os.path.getsize(args.model)}
+    if args.json:
+        write_json(record)
+    else:
+        _print(record, args.importance, args.top)
+    return 0
+
+
+def describe(model: Any, kind: str) -> dict[str, Any]:
+    """Facts about a fitted model, as JSON can hold them."""
+    inside = model._check_fitted()
+    trees = getattr(inside, "forest", inside).trees
+    schema = getattr(model, "table_", None)
+    parameters = {name: _plain(value) for name, value in model.get_params(deep=False).items()}
+    defaults = {name: _plain(entry.default) for name, entry in signature(type(model).__init__).parameters.items() if name != "self"}
+    record: dict[str, Any] = {
+        "model": type(model).__name__,
+        "fingerprint": model.fingerprint(),
+        "trees": len(trees),
+        "leaves": int(sum(tree.n_leaves for tree in trees)),
+        "depth": max(_depth(tree) for tree in trees),
+        "features": int(model.n_features_in_),
+        "feature_names": _names(model) if hasattr(model, "feature_names_in_") else None,
+        "outputs": int(getattr(model, "n_outputs_", 1)),
+        "classes": _plain(model.classes_) if hasattr(model, "classes_") else None,
+        "table": None if schema is None else schema.to_json(),
+        "parameters": parameters,
+        "changed": {name: value for name, value in parameters.items() if value != defaults[name]},
+    }
+    if hasattr(model, "best_iteration_"):
+        record |= {"best_round": model.best_iteration_ + 1, "best_score": model.best_score_}
+    values = _importance(model, kind)
+    record["importance"] = {"kind": kind, "shares": dict(zip(_names(model), values.tolist(), strict=True))}
+    return record
+
+
+def _names(model: Any) -> list[str]:
+    return [str(name) for name in getattr(model, "feature_names_in_", [f"x{f}" for f in range(model.n_features_in_)])]
+
+
+def _importance(model: Any, kind: str) -> np.ndarray:
+    """Shares of the features; only boosting knows other kinds than the gain."""
+    if not hasattr(model, "importance_type"):
+        if kind != "gain":
+            raise CliError(f"--importance {kind} is for boosting; a {type(model).__name__} has only the gain of its splits")
+        return np.asarray(model.feature_importances_)
+    total = model._check_fitted().importance(kind)
+    return np.asarray(total / (total.sum() or 1.0))
+
+
+def _depth(tree: Any) -> int:
+    """Most splits on a path; children stand behind their parents."""
+    depth = np.zeros(len(tree.left), np.int64)
+    for node in np.flatnonzero(tree.left >= 0):
+        depth[tree.left[node]] = depth[tree.right[node]] = depth[node] + 1
+    return int(depth.max())
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can hold it."""
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return _plain(value.tolist())
+    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
+
+
+def _print(record: dict[str, Any], kind: str, top: int) -> None:
+    """For people."""
+    rows = {
+        "model": f"{record['model']}, {record['bytes']:,} bytes",
+        "trees": f"{record['trees']:,} with {record['leaves']:,} leaves, at most {record['depth']} splits deep",
+        "features": f"{record['features']:,}",
+    }
+    if record["table"] is not None:
+        text = ", ".join(record["table"]["text"])
+        rows["features"] += f", text: {_cut(text, 80)}" if text else ""
+        rows["target"] = f"{record['table']['target']} ({record['table']['task']})"
+    if record["classes"] is not None:
+        rows["classes"] = _cut(", ".join(map(str, record["classes"])), 100)
+    if "best_round" in record:
+        rows["best round"] = f"{record['best_round']} (score {record['best_score']:.6g}); predictions use the rounds up to it"
+    rows["parameters"] = ", ".join(f"{name}={value}" for name, value in record["changed"].items()) or "all at their defaults"
+    rows["fingerprint"] = record["fingerprint"]
+    for name, value in rows.items():
+        print(f"{name + ':':<13}{value}")
+    shares = sorted(record["importance"]["shares"].items(), key=lambda item: -item[1])
+    if top and shares:
+        print(f"\nshare of the {kind} of all splits" + (f", the first {top} of {len(shares)} features" if len(shares) > top else "") + ":")
+    largest = shares[0][1] or 1.0
+    width = min(NAME, max(len(name) for name, _ in shares))
+    for name, share in shares[:top]:
+        print(f"  {_cut(name, width):<{width}} {share:7.4f} {'#' * round(BAR * share / largest)}".rstrip())
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."

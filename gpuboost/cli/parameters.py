@@ -1,0 +1,129 @@
+"""Parameters of estimators on the command line: ``key=value`` and TOML files."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+from gpuboost.cli.common import CliError
+from gpuboost.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
+from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
+from gpuboost.estimators.forest import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from gpuboost.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from gpuboost.extras import load
+from gpuboost.metrics import resolve_metrics
+
+#: By name on the command line: for classes, for numbers.
+MODELS: dict[str, tuple[Any, Any]] = {
+    "boost": (GPUBoostClassifier, GPUBoostRegressor),
+    "forest": (RandomForestClassifier, RandomForestRegressor),
+    "extra-trees": (ExtraTreesClassifier, ExtraTreesRegressor),
+    "tree": (DecisionTreeClassifier, DecisionTreeRegressor),
+    "adaboost": (AdaBoostClassifier, AdaBoostRegressor),
+}
+WORDS = {"none": None, "None": None, "null": None, "True": True, "False": False}
+
+
+def read_parameters(path: str | None, assignments: Sequence[str]) -> dict[str, Any]:
+    """Parameters of a TOML file (None: there is none), and of ``key=value`` arguments, which win."""
+    parameters: dict[str, Any] = {}
+    if path is not None:
+        toml = _toml()
+        with open(path, "rb") as file:
+            try:
+                parameters = toml.load(file)
+            except (toml.TOMLDecodeError, UnicodeDecodeError) as error:
+                raise CliError(f"{path}: not a valid TOML file: {error}") from error
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        if not equals or not name.strip():
+            raise CliError(f"{assignment!r} is no parameter: write name=value, such as max_depth=4")
+        parameters[name.strip()] = _value(value.strip())
+    return {name: WORDS.get(value, value) if isinstance(value, str) else value for name, value in parameters.items()}
+
+
+def _value(text: str) -> Any:
+    """A TOML value, or text as it is."""
+    toml = _toml()
+    try:
+        return toml.loads(f"value = {text}")["value"]
+    except toml.TOMLDecodeError:
+        return text
+
+
+def _toml() -> Any:
+    try:
+        return importlib.import_module("tomllib")
+    except ImportError:  # Python 3.10
+        return load("tomli", "reading parameters")
+
+
+def candidates(model: str, task: str) -> list[Any]:
+    """Estimators that a task may need."""
+    classifier, regressor = MODELS[model]
+    return {"auto": [classifier, regressor], "regression": [regressor]}.get(task, [classifier])
+
+
+def check_parameters(model: str, task: str, parameters: dict[str, Any], has_valid: bool) -> None:
+    """Raise if no estimator for the task takes these parameters; nothing is trained."""
+    estimators = candidates(model, task)
+    known = sorted({name for estimator in estimators for name in estimator._get_param_names()})
+    for name in parameters:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise CliError(f"--model {model} has no parameter {name!r}{hint}; it has {', '.join(known)}")
+    problems = [problem for estimator in estimators if (problem := _problem(estimator, parameters)) is not None]
+    if len(problems) == len(estimators):
+        raise problems[0]
+    if parameters.get("early_stopping_rounds") is not None and not has_valid:
+        raise CliError("early_stopping_rounds needs rows to watch: give a table with --valid, or a share with --valid-fraction")
+
+
+def _problem(estimator: Any, parameters: dict[str, Any]) -> Exception | None:
+    """What an estimator has against parameters."""
+    other = [name for name in parameters if name not in estimator._get_param_names()]
+    if other:
+        return CliError(f"{estimator.__name__} has no parameter {other[0]!r}")
+    model = estimator(**parameters)
+    try:
+        model._check_params()
+        if "eval_metric" in parameters:
+            _check_metric(model)
+    except (ValueError, TypeError) as error:
+        return error
+    return None
+
+
+def _check_metric(model: Any) -> None:
+    """Raise if a metric's name is known for no number of classes."""
+    tasks = ("binary", "multiclass") if isinstance(model, GPUBoostClassifier) else ("regression",)
+    problems = []
+    for task in tasks:
+        try:
+            resolve_metrics(model.eval_metric, task, "", lambda backend, raw: raw)
+        except ValueError as error:
+            problems.append(error)
+    if len(problems) == len(tasks) and model.eval_metric is not None:
+        raise problems[0]
+
+
+def make_model(model: str, task: str, parameters: dict[str, Any], classes: Any) -> Any:
+    """The estimator for a task that is settled; class weights are for the numbers of the classes."""
+    (estimator,) = candidates(model, task)
+    problem = _problem(estimator, parameters)
+    if problem is not None:
+        raise problem
+    chosen = dict(parameters)
+    if isinstance(chosen.get("class_weight"), dict):
+        chosen["class_weight"] = _by_number(chosen["class_weight"], [str(label) for label in classes])
+    return estimator(**chosen)
+
+
+def _by_number(weights: dict[str, Any], labels: list[str]) -> dict[int, Any]:
+    for label in weights:
+        if label not in labels:
+            raise CliError(f"class_weight names {label!r}, which is no class; the classes are {', '.join(labels[:20])}")
+    return {labels.index(label): weight for label, weight in weights.items()}

@@ -1,0 +1,284 @@
+"""``gpuboost train``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from typing import Any
+
+import numpy as np
+
+from gpuboost.backend import automatic_device, n_threads
+from gpuboost.cli.common import CliError, add_json, say, write_json
+from gpuboost.cli.data_options import ABOUT_TABLES, add_table_options, check_output, names, open_with_options
+from gpuboost.cli.parameters import MODELS, check_parameters, make_model, read_parameters
+from gpuboost.cli.scores import scores
+from gpuboost.io import save_model
+from gpuboost.schema import TableSchema
+from gpuboost.tables import Part, TrainingData, read_training, read_validation
+from gpuboost.tables.errors import shortened
+from gpuboost.tables.target import TASKS, Target, codes_of, settle_target
+
+SUMMARY = "train a model on a table: writes model.gb"
+DESCRIPTION = """\
+Trains a model on a table and writes it to a file. The task is found from the target: text, true and false, two whole numbers, or up to 20
+whole numbers with ten rows for each on average are classes; other numbers are regression. What was found is printed; --task overrides it.
+
+Without --valid a tenth of the rows, drawn at random but always the same ones, is held out to measure the model on, and the model is trained
+on the others. --valid-fraction 0 trains on all rows. Rows without a target are left out.
+"""
+EPILOG = f"""\
+parameters:
+  Those of the estimators of the library by name: n_estimators=500 learning_rate=0.05 max_depth=8 subsample=0.8 n_jobs=4 device=cuda ...
+  Values are numbers, true, false, none, or text. --params reads them from a TOML file; those on the command line win.
+
+{ABOUT_TABLES}
+  Boosting takes the numbers of texts as they are; the other models split texts into sets of categories.
+
+examples:
+  gpuboost train sales.csv --target price
+  gpuboost train sales.csv --target price n_estimators=500 learning_rate=0.05 --out price.gb --report price.html
+  gpuboost train train.parquet --target label --valid valid.parquet n_estimators=5000 early_stopping_rounds=50
+  gpuboost train people.csv.gz --target income --drop id,name --weight w --model forest
+  zcat big.csv.gz | gpuboost train - --target y --json > result.json
+"""
+#: Share of the rows that is held out unless something else was asked for, and the rows from which on there are enough for that.
+HELD_OUT, ENOUGH_ROWS = 0.1, 200
+#: Training rows that metrics are computed on, from the first one.
+SCORED_ROWS = 100_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    parser.add_argument("data", metavar="DATA", help="the table to train on; - for standard input")
+    parser.add_argument("parameters", metavar="key=value", nargs="*", help="parameters of the model")
+    parser.add_argument("--target", metavar="COLUMN", help="the column to predict (y for NPZ and LibSVM)")
+    parser.add_argument("--task", choices=TASKS, default="auto", help="what to predict: classes or numbers (default: by the target)")
+    parser.add_argument("--model", choices=tuple(MODELS), default="boost", help="kind of model (default: boost)")
+    parser.add_argument("--valid", metavar="FILE", help="a table to measure the model on, and for early stopping")
+    parser.add_argument("--valid-fraction", metavar="F", type=float, help="share of the rows to hold out for that (default: 0.1)")
+    parser.add_argument("--params", metavar="FILE", help="a TOML file of parameters")
+    parser.add_argument("--drop", metavar="COLUMNS", help="columns to leave out, with commas between them")
+    parser.add_argument("--weight", metavar="COLUMN", help="the column of weights")
+    add_table_options(parser)
+    parser.add_argument("--out", metavar="FILE", default="model.gb", help="where to write the model (default: model.gb)")
+    parser.add_argument("--report", metavar="FILE", help="where to write a page about the model, as HTML")
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, train, measure, write."""
+    tell = (lambda text="": None) if args.quiet else say
+    fraction = _held_out_share(args)
+    parameters = read_parameters(args.params, args.parameters)
+    check_parameters(args.model, args.task, parameters, has_valid=args.valid is not None or fraction > 0)
+    for path in (args.out, args.report):
+        if path is not None:
+            check_output(path, args.data, args.valid, args.params)
+    begin = time.perf_counter()
+    data, target, schema = _read(args, fraction, parameters, tell)
+    valid, y_valid = _validation(args, data, target, schema, tell)
+    if valid is None and parameters.get("early_stopping_rounds") is not None:
+        raise CliError(f"early_stopping_rounds needs rows to watch; {len(data.train.x)} rows are too few to hold some out: use --valid")
+    read = time.perf_counter()
+    model = _prepared(args, parameters, data, target)
+    device = automatic_device(data.train.x.size) if model.device == "auto" and args.model == "boost" else model.device
+    device = "cpu" if device == "auto" else device
+    tell(f"model: {type(model).__name__} on {device}, {n_threads(model.n_jobs)} threads")
+    _fit(model, data.train, target.train, valid, y_valid)
+    fitted = time.perf_counter()
+    found = {"train": scores(model, *_first(data.train, target.train, SCORED_ROWS))}
+    if valid is not None and y_valid is not None:
+        found["valid"] = scores(model, valid.x, y_valid, valid.weight)
+    _dress(model, schema, target, parameters)
+    save_model(model, args.out)
+    timings = {"read": read - begin, "fit": fitted - read}
+    record = _record(args, data, target, schema, valid, model, device, found, timings)
+    _tell_result(record, tell)
+    if args.report is not None:
+        _write_report(args, model, data, target, valid, y_valid, timings)
+        tell(f"wrote {args.report}")
+    if args.json:
+        write_json(record)
+    return 0
+
+
+def _held_out_share(args: argparse.Namespace) -> float:
+    fraction = args.valid_fraction
+    if args.valid is not None:
+        if fraction:
+            raise CliError("--valid and --valid-fraction exclude each other: rows are held out only if no table is given for that")
+        return 0.0
+    if fraction is None:
+        return HELD_OUT
+    if not 0.0 <= fraction < 1.0:
+        raise CliError(f"--valid-fraction must be at least 0 and less than 1; got {fraction:g}")
+    return float(fraction)
+
+
+def _read(args: argparse.Namespace, fraction: float, parameters: dict[str, Any], tell: Any) -> tuple[TrainingData, Target, TableSchema]:
+    """The table, and what its target asks for."""
+    table = open_with_options(args.data, args)
+    try:
+        name = args.target or table.default_target
+        if name is None:
+            raise CliError(f"--target is missing: which column is to be predicted? The columns are {shortened(table.names)}")
+        seed = parameters.get("random_state")
+        wanted = {"weight": args.weight, "drop": names(args.drop), "seed": seed if isinstance(seed, int) else 0}
+        data = read_training(table, name, fraction=fraction, verbose=int(not args.quiet), **wanted)
+        if fraction and args.valid_fraction is None and data.valid is not None and len(data.train.x) + len(data.valid.x) < ENOUGH_ROWS:
+            tell(f"fewer than {ENOUGH_ROWS} rows: none is held out, the model is trained on all")
+            data = read_training(table, name, fraction=0.0, **wanted)
+    finally:
+        table.source.close()
+    target = settle_target(data, name, args.task)
+    schema = TableSchema(name, target.task, data.columns, data.text)
+    n = len(data.train.x) + (0 if data.valid is None else len(data.valid.x))
+    tell(f"{table.source.label}: {n:,} rows, {len(data.columns):,} features, target {name!r}")
+    if data.text:
+        tell(f"text columns, whose values are numbered: {shortened(list(data.text))}")
+    if data.n_without_target:
+        tell(f"note: {data.n_without_target:,} rows without a value of {name!r} were left out")
+    for note in data.notes:
+        tell(f"note: {note}")
+    override = " (--task changes it)" if args.task == "auto" else ""
+    tell(f"task: {_task_text(target)}: {target.reason}{override}")
+    if data.valid is not None:
+        tell(f"held out: {len(data.valid.x):,} rows, to measure the model on (--valid-fraction 0 trains on all)")
+    if target.n_unknown:
+        tell(f"note: {target.n_unknown:,} held-out rows have a class that no other row has, and were left out")
+    return data, target, schema
+
+
+def _task_text(target: Target) -> str:
+    return target.task if target.classes is None else f"{target.task}, {len(target.classes)} classes"
+
+
+def _validation(
+    args: argparse.Namespace, data: TrainingData, target: Target, schema: TableSchema, tell: Any
+) -> tuple[Part | None, np.ndarray | None]:
+    """Rows to measure the model on: the table that was given for that, or those that were held out."""
+    if args.valid is None:
+        held = data.valid is not None and len(data.valid.x) > 0
+        return (data.valid, target.valid) if held else (None, None)
+    table = open_with_options(args.valid, args)
+    try:
+        part, notes = read_validation(table, schema, data.target_values, args.weight, int(not args.quiet))
+    finally:
+        table.source.close()
+    tell(f"{args.valid}: {len(part.x):,} rows, to measure the model on")
+    for note in notes:
+        tell(f"note: {args.valid}: {note}")
+    return part, codes_of(part.y, target, data, args.valid)
+
+
+def _prepared(args: argparse.Namespace, parameters: dict[str, Any], data: TrainingData, target: Target) -> Any:
+    """The estimator, with a word on text columns and on progress."""
+    model = make_model(args.model, target.task, parameters, target.classes)
+    known = model._get_param_names()
+    if "verbose" in known and "verbose" not in parameters:
+        model.verbose = int(not args.quiet)
+    if "categorical_features" in known and "categorical_features" not in parameters and data.text:
+        model.categorical_features = [data.columns.index(name) for name in data.text]
+    return model
+
+
+def _fit(model: Any, train: Part, y: np.ndarray, valid: Part | None, y_valid: np.ndarray | None) -> None:
+    if valid is None or not hasattr(model, "eval_metric"):
+        model.fit(train.x, y, train.weight)
+    else:
+        weights = None if valid.weight is None else [valid.weight]
+        model.fit(train.x, y, train.weight, eval_set=(valid.x, y_valid), eval_sample_weight=weights)
+
+
+def _first(part: Part, y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    return part.x[:n], y[:n], None if part.weight is None else part.weight[:n]
+
+
+def _dress(model: Any, schema: TableSchema, target: Target, parameters: dict[str, Any]) -> None:
+    """Give a model that was trained on numbers the names of its features and classes; the bar was ours, not its owner's wish."""
+    if hasattr(model, "verbose"):
+        model.verbose = parameters.get("verbose", 0)
+    model.table_ = schema
+    model.feature_names_in_ = np.array(schema.columns, dtype=object)
+    if target.classes is not None:
+        model.classes_ = target.classes
+        weights = getattr(model, "class_weight", None)
+        if isinstance(weights, dict):
+            model.class_weight = {target.classes[code].item(): weight for code, weight in weights.items()}
+
+
+def _record(
+    args: argparse.Namespace,
+    data: TrainingData,
+    target: Target,
+    schema: TableSchema,
+    valid: Part | None,
+    model: Any,
+    device: str,
+    found: dict[str, dict[str, float]],
+    timings: dict[str, float],
+) -> dict[str, Any]:
+    """All facts about a training."""
+    record = {
+        "data": args.data,
+        "rows": len(data.train.x),
+        "valid_rows": 0 if valid is None else len(valid.x),
+        "rows_without_target": data.n_without_target,
+        "features": len(schema.columns),
+        "text_columns": list(schema.text),
+        "notes": data.notes,
+        "target": schema.target,
+        "task": schema.task,
+        "task_reason": target.reason,
+        "classes": None if target.classes is None else target.classes.tolist(),
+        "model": type(model).__name__,
+        "device": device,
+        "threads": n_threads(model.n_jobs),
+        "metrics": found,
+        "seconds": {name: round(seconds, 3) for name, seconds in timings.items()},
+        "out": args.out,
+        "bytes": os.path.getsize(args.out),
+        "report": args.report,
+        "fingerprint": model.fingerprint(),
+    }
+    if hasattr(model, "best_iteration_"):
+        record |= {"best_round": model.best_iteration_ + 1, "rounds": model.n_estimators_}
+    return record
+
+
+def _tell_result(record: dict[str, Any], tell: Any) -> None:
+    if "best_round" in record:
+        tell(f"best round: {record['best_round']} of {record['rounds']}")
+    found, n = record["metrics"], record["rows"]
+    which = f"the first {SCORED_ROWS:,} training rows" if n > SCORED_ROWS else "the training rows"
+    heads = {"train": which, "valid": "rows not trained on"}
+    for part in reversed(found):
+        tell("  ".join(f"{name} {value:.6g}" for name, value in found[part].items()) + f"  on {heads[part]}")
+    tell(f"read in {record['seconds']['read']:.2f} s, trained in {record['seconds']['fit']:.2f} s")
+    tell(f"wrote {record['out']}: {record['bytes']:,} bytes, fingerprint {record['fingerprint'][:16]}...")
+
+
+def _write_report(
+    args: argparse.Namespace,
+    model: Any,
+    data: TrainingData,
+    target: Target,
+    valid: Part | None,
+    y_valid: np.ndarray | None,
+    timings: dict[str, float],
+) -> None:
+    """The page, from the rows that the model was not trained on if there are any."""
+    from gpuboost.report import write_report
+
+    def labels(y: np.ndarray) -> np.ndarray:
+        return y if target.classes is None else target.classes[y]
+
+    train = (data.train.x, labels(target.train), *([data.train.weight] if data.train.weight is not None else []))
+    rows, y, weight = train[0], train[1], data.train.weight
+    if valid is not None and y_valid is not None:
+        rows, y, weight = valid.x, labels(y_valid), valid.weight
+    title = f"{model.table_.target} from {os.path.basename(args.data)}"
+    write_report(model, args.report, rows, y, weight, title=title, train=train, timings=timings, model_path=args.out)
