@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.model_file import Arrays, ModelFormatError, canonical_json, is_storable, need, text
+from gpuboost.model_file import Arrays, ModelFormatError, canonical_json, is_storable, need
 
 #: Lists in lists: no parameter goes deeper than a list of pairs of arrays.
 MOST_DEPTH = 16
@@ -48,10 +48,10 @@ def encode(value: Any, name: str, arrays: dict[str, np.ndarray], depth: int = 0)
         items = [encode(item, f"{name}/{i}", arrays, depth + 1) for i, item in enumerate(value)]
         return items if kind is list else {"tuple": items}
     if kind is dict:
-        pairs = [
-            [encode(k, f"{name}/{i}/key", arrays, depth + 1), encode(v, f"{name}/{i}", arrays, depth + 1)]
-            for i, (k, v) in enumerate(value.items())
-        ]
+        found: dict[str, np.ndarray] = {}
+        pairs = [[encode(k, name, found, depth + 1), encode(v, name, found, depth + 1)] for k, v in value.items()]
+        if found:
+            raise NotStorable("a dict with arrays")
         return {"dict": sorted(pairs, key=canonical_json)}  # equal dicts may have their entries in different orders
     if kind is not np.ndarray and hasattr(value, "to_numpy"):  # an index or a column of a data frame
         value = value.to_numpy()
@@ -69,41 +69,43 @@ def _encode_array(value: np.ndarray, name: str, arrays: dict[str, np.ndarray], d
     return {"array": name}
 
 
-def decode(value: Any, arrays: Arrays, what: str, depth: int = 0) -> Any:
-    """A value back from JSON."""
-    need(depth <= MOST_DEPTH, f"{what} has lists in lists in lists")
+def decode(value: Any, name: str, arrays: Arrays, depth: int = 0) -> Any:
+    """A value back from JSON; ``name`` is the one that it was encoded with."""
+    need(depth <= MOST_DEPTH, f"{name} has lists in lists in lists")
     if isinstance(value, list):
-        return [decode(item, arrays, what, depth + 1) for item in value]
+        return [decode(item, f"{name}/{i}", arrays, depth + 1) for i, item in enumerate(value)]
     if type(value) is int:
-        need(value.bit_length() <= MOST_BITS, f"{what} is an integer of {value.bit_length()} bits")
+        need(value.bit_length() <= MOST_BITS, f"{name} is an integer of {value.bit_length()} bits")
     if not isinstance(value, dict):
         return value
-    need(len(value) == 1, f"{what} is an object of {len(value)} keys, which is no value")
+    need(len(value) == 1, f"{name} is an object of {len(value)} keys, which is no value")
     ((kind, content),) = value.items()
     if kind == "float":
-        need(isinstance(content, str) and content in SPECIAL_FLOATS, f"{what} is not a number: {str(content)[:50]}")
+        need(isinstance(content, str) and content in SPECIAL_FLOATS, f"{name} is not a number: {str(content)[:50]}")
         return SPECIAL_FLOATS[content]
     if kind == "array":
-        return arrays.take_any(text(content, f"the array of {what}"))
-    need(isinstance(content, list), f"{what} is no value")
+        need(content == name, f"{name} is in an array of another name: {str(content)[:50]}")
+        return arrays.take_any(name)
+    need(isinstance(content, list), f"{name} is no value")
     if kind == "numpy":
-        return _numpy_scalar(content, arrays, what)
+        return _numpy_scalar(content, name)
+    if kind == "dict":
+        return _dict(content, name, depth)
+    need(kind in ("tuple", "objects"), f"{name} is a {kind[:50]!r}, which this gpuboost does not know")
+    items = [decode(item, f"{name}/{i}", arrays, depth + 1) for i, item in enumerate(content)]
     if kind == "tuple":
-        return tuple(decode(item, arrays, what, depth + 1) for item in content)
-    if kind == "objects":
-        out = np.empty(len(content), object)
-        for i, item in enumerate(content):
-            out[i] = decode(item, arrays, what, depth + 1)
-        return out
-    need(kind == "dict", f"{what} is a {kind[:50]!r}, which this gpuboost does not know")
-    return _dict(content, arrays, what, depth)
+        return tuple(items)
+    out = np.empty(len(items), object)
+    for i, item in enumerate(items):  # an assignment of all at once would take lists apart
+        out[i] = item
+    return out
 
 
-def _numpy_scalar(content: list[Any], arrays: Arrays, what: str) -> Any:
+def _numpy_scalar(content: list[Any], what: str) -> Any:
     """One of numpy's numbers, which must be able to hold the value as it is."""
     known = len(content) == 2 and isinstance(content[0], str) and content[0] in NUMPY_SCALARS
     need(known, f"{what} has no type that this gpuboost knows")
-    kind, plain = NUMPY_SCALARS[content[0]], decode(content[1], arrays, what, MOST_DEPTH)
+    kind, plain = NUMPY_SCALARS[content[0]], decode(content[1], what, Arrays({}), MOST_DEPTH)
     wanted = {"b": bool, "i": int, "u": int, "f": float, "U": str}[np.dtype(kind).kind]
     need(type(plain) is wanted, f"{what} is not a number that {content[0]} can hold")
     try:
@@ -116,7 +118,7 @@ def _numpy_scalar(content: list[Any], arrays: Arrays, what: str) -> Any:
     return scalar
 
 
-def _dict(content: list[Any], arrays: Arrays, what: str, depth: int) -> dict[Any, Any]:
+def _dict(content: list[Any], what: str, depth: int) -> dict[Any, Any]:
     out: dict[Any, Any] = {}
     last = b""
     for pair in content:
@@ -124,13 +126,13 @@ def _dict(content: list[Any], arrays: Arrays, what: str, depth: int) -> dict[Any
         place = canonical_json(pair)
         need(place > last, f"the entries of {what} are not in order")
         last = place
-        key = decode(pair[0], arrays, what, depth + 1)
+        key = decode(pair[0], what, Arrays({}), depth + 1)
         try:
             new = key not in out
         except TypeError as error:
             raise ModelFormatError(f"{what} has a key that cannot be one: {error}") from error
         need(new, f"{what} has a key twice")
-        out[key] = decode(pair[1], arrays, what, depth + 1)
+        out[key] = decode(pair[1], what, Arrays({}), depth + 1)
     return out
 
 

@@ -238,7 +238,7 @@ def _put_parameters(model: Any, arrays: dict[str, np.ndarray]) -> tuple[dict, di
 def _take_parameters(estimator: type[BaseTrees], values: Any, not_stored: Any, arrays: Arrays) -> Any:
     """An estimator with these parameters, which must be valid ones."""
     names = set(estimator._get_param_names())
-    given = {name: decode(value, arrays, f"parameter {name}") for name, value in record(values, names, "the list of parameters").items()}
+    given = {name: decode(value, f"parameters/{name}", arrays) for name, value in record(values, names, "the list of parameters").items()}
     need(isinstance(not_stored, dict) and set(not_stored) <= names, "the list of parameters that were not stored names others")
     texts(list(not_stored.values()), "the list of parameters that were not stored")
     device = given["device"]

@@ -48,6 +48,7 @@ class Given:
 
 
 def put_boosting(model: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Gradient boosting as JSON and arrays."""
     ensemble: Ensemble = model._ensemble
     put_trees(ensemble.forest.trees, arrays)
     arrays["base_score"] = ensemble.base_score
@@ -56,20 +57,21 @@ def put_boosting(model: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
             arrays[f"evals/{i}/{j}"] = np.array(scores, np.float64)
     best = None
     if hasattr(model, "best_iteration_"):
-        best = {"iteration": int(model.best_iteration_), "score": encode(model.best_score_, "", {})}
-    fitted = {"evals": [[name, list(metrics)] for name, metrics in model.evals_result_.items()], "best": best}
+        best = {"iteration": int(model.best_iteration_), "score": _put_float(model.best_score_)}
+    fitted: dict[str, Any] = {"evals": [[name, list(metrics)] for name, metrics in model.evals_result_.items()], "best": best}
     if is_classifier(model):
         fitted["classes"] = _put_distinct(model.classes_, "classes", arrays, "classes_")
-        fitted["log_odds_factor"] = model._log_odds_factor
+        fitted["log_odds_factor"] = float(model._log_odds_factor)
     return fitted
 
 
 def take_boosting(fitted: Any, given: Given) -> dict[str, Any]:
+    """The fitted attributes of gradient boosting."""
     record(fitted, {"evals", "best"} | ({"classes", "log_odds_factor"} if given.classifies else set()), "the fitted state")
     out: dict[str, Any] = {}
     n_outputs = 1
     if given.classifies:
-        classes = _take_distinct(fitted["classes"], given.arrays, "the classes")
+        classes = _take_distinct(fitted["classes"], "classes", given.arrays, "the classes")
         need(len(classes) >= 2, f"there are {len(classes)} classes, a classifier has at least 2")
         factor = fitted["log_odds_factor"]
         known = {loss.log_odds_factor for loss in LOSSES.values()}
@@ -130,7 +132,7 @@ def _take_classical(fitted: Any, given: Given, more: set[str], least_classes: in
     out: dict[str, Any] = {}
     if given.classifies:
         need(isinstance(fitted["classes"], list) and fitted["classes"], "there are no classes")
-        classes = [_take_distinct(own, given.arrays, "the classes") for own in fitted["classes"]]
+        classes = [_take_distinct(own, f"classes/{o}", given.arrays, "the classes") for o, own in enumerate(fitted["classes"])]
         sizes = [len(own) for own in classes]
         need(min(sizes) >= least_classes, f"an output has fewer than {least_classes} classes")
         only = len(classes) == 1
@@ -157,7 +159,7 @@ def _take_categories(value: Any, given: Given) -> Categories:
     for entry in value:
         need(isinstance(entry, list) and len(entry) == 2, "the categories are not pairs of a feature and values")
         last = whole(entry[0], last + 1, given.n_features - 1, "a nominal feature")
-        out[last] = _take_distinct(entry[1], given.arrays, f"the categories of feature {last}")
+        out[last] = _take_distinct(entry[1], f"categories/{last}", given.arrays, f"the categories of feature {last}")
     return Categories(out)
 
 
@@ -165,10 +167,12 @@ def _take_categories(value: Any, given: Given) -> Categories:
 
 
 def put_tree(model: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    return {**_put_classical(model, arrays), "ccp_alpha": model.ccp_alpha_}
+    """A decision tree as JSON and arrays."""
+    return {**_put_classical(model, arrays), "ccp_alpha": float(model.ccp_alpha_)}
 
 
 def take_tree(fitted: Any, given: Given) -> dict[str, Any]:
+    """The fitted attributes of a decision tree."""
     out = _take_classical(fitted, given, {"ccp_alpha"})
     need(len(out["_forest"].trees) == 1, f"a decision tree is one tree, not {len(out['_forest'].trees)}")
     alpha = fitted["ccp_alpha"]
@@ -180,20 +184,21 @@ def take_tree(fitted: Any, given: Given) -> dict[str, Any]:
 
 
 def put_adaboost(model: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """AdaBoost as JSON and arrays."""
     arrays["estimator_weights"], arrays["estimator_errors"] = model.estimator_weights_, model.estimator_errors_
     return _put_classical(model, arrays)
 
 
 def take_adaboost(fitted: Any, given: Given) -> dict[str, Any]:
+    """The fitted attributes of AdaBoost."""
     out = _take_classical(fitted, given, set(), least_classes=2)
     need(out["_one_column"], "AdaBoost has one output")
     trees = out["_forest"].trees
-    weights = numbers(given.arrays.take("estimator_weights", np.float64, (len(trees),)), "the weight of a tree", -1e300, 1e300)
+    weights = numbers(given.arrays.take("estimator_weights", np.float64, (len(trees),)), "the weight of a tree", 0.0)
     errors = numbers(given.arrays.take("estimator_errors", np.float64, (len(trees),)), "the error of a tree", 0.0)
     # the first trees alone have to be a model: staged predictions divide by their weights
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = np.cumsum(weights)
-    need((np.isfinite(total) & (total > 0)).all(), "the weights of the trees do not add up to positive numbers")
+    with np.errstate(over="ignore"):
+        need(weights[0] > 0 and np.isfinite(2.0 * weights.sum()), "the weights of the trees do not add up to a positive number")
     out |= {"estimator_weights_": weights, "estimator_errors_": errors, "n_estimators_": len(trees)}
     if given.classifies:
         out["_votes"] = voting_trees(trees, weights)
@@ -204,12 +209,16 @@ def take_adaboost(fitted: Any, given: Given) -> dict[str, Any]:
 
 
 def put_forest(model: BaseForest, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """A forest as JSON and arrays."""
     origin = {}
     for name, value in model._fitted_origin.items():
+        own: dict[str, np.ndarray] = {}
         try:
-            origin[name] = encode(value, f"origin/{name}", arrays)
+            origin[name] = encode(value, f"origin/{name}", own)
         except NotStorable:  # then the parameter is not stored either, and has its default
             origin[name] = None
+        else:
+            arrays |= own
     bags, fitted = model._bags, _put_classical(model, arrays)
     if bags is not None and bags.usable is not None:
         arrays["bags/usable"] = bags.usable
@@ -217,7 +226,7 @@ def put_forest(model: BaseForest, arrays: dict[str, np.ndarray]) -> dict[str, An
     fitted["bags"] = None if bags is None else {"n_rows": bags.n_rows, "all_rows": bags.usable is None}
     fitted["oob_score"] = None
     if hasattr(model, "oob_score_"):
-        fitted["oob_score"] = encode(model.oob_score_, "", {})
+        fitted["oob_score"] = _put_float(model.oob_score_)
         arrays["oob"] = getattr(model, model._oob_name)
     if not is_classifier(model):
         kept: LeafTargets | None = model._leaf_targets
@@ -228,6 +237,7 @@ def put_forest(model: BaseForest, arrays: dict[str, np.ndarray]) -> dict[str, An
 
 
 def take_forest(fitted: Any, given: Given) -> dict[str, Any]:
+    """The fitted attributes of a forest."""
     more = {"origin", "bags", "oob_score"} | (set() if given.classifies else {"leaf_targets"})
     out = _take_classical(fitted, given, more)
     trees = out["_forest"].trees
@@ -263,7 +273,7 @@ def _take_origin(value: Any, given: Given) -> dict[str, Any]:
     digests = ("X", "y", "sample_weight")
     of_trees = {field.name for field in fields(TreeParams)}
     names = of_trees | {"bootstrap", "max_samples", "class_weight", "random_state", *digests}
-    origin = {name: decode(own, given.arrays, f"the origin's {name}") for name, own in record(value, names, "the origin").items()}
+    origin = {name: decode(own, f"origin/{name}", given.arrays) for name, own in record(value, names, "the origin").items()}
     try:
         params = TreeParams(**{name: origin[name] for name in of_trees})
         check_max_samples(origin["max_samples"], origin["bootstrap"])
@@ -291,7 +301,10 @@ def _take_bags(value: Any, origin: dict[str, Any], arrays: Arrays) -> Bags | Non
         need(0 < len(usable) < n_rows and (usable[1:] > usable[:-1]).all(), "the rows with weight are not ascending")
         need(usable[0] >= 0 and usable[-1] < n_rows, "a row with weight does not exist")
     n_usable = n_rows if usable is None else len(usable)
-    n_draws = draws(origin["max_samples"], n_usable)
+    try:
+        n_draws = draws(origin["max_samples"], n_usable)
+    except OverflowError as error:
+        raise ModelFormatError(f"max_samples is {origin['max_samples']!r}: {error}") from error
     need(n_draws <= MOST_ROWS, f"a bag has {n_draws} draws")
     return Bags(n_rows, usable, n_draws, origin["random_state"])
 
@@ -310,7 +323,7 @@ def _take_leaf_targets(forest: ClassicalForest, n_outputs: int, n_rows: int | No
     rank = take("leaf_targets/rank", np.int32, (n_rows, n_outputs))
     by_rank = take("leaf_targets/by_rank", np.float64, (None, n_outputs))
     need(((rows >= 0) & (rows < len(rank))).all(), "a leaf has a training row that does not exist")
-    need((rank >= 0).all() and len(rank) > 0 and rank.max() + 1 == len(by_rank), "the targets' ranks are not those of the targets")
+    need((rank >= 0).all() and len(rank) > 0 and int(rank.max()) + 1 == len(by_rank), "the targets' ranks are not those of the targets")
     numbers(by_rank, "a training target")
     for o in range(n_outputs):
         own = by_rank[: int(rank[:, o].max()) + 1, o]
@@ -329,14 +342,18 @@ def _put_distinct(values: np.ndarray, name: str, arrays: dict[str, np.ndarray], 
         raise TypeError(f"{what}: {error}, which a model file cannot hold; use numbers or text instead") from error
 
 
-def _take_distinct(value: Any, arrays: Arrays, what: str) -> np.ndarray:
-    values = decode(value, arrays, what)
+def _take_distinct(value: Any, name: str, arrays: Arrays, what: str) -> np.ndarray:
+    values = decode(value, name, arrays)
     need(isinstance(values, np.ndarray), f"{what} are not an array")
     return ascending(values, what)
 
 
+def _put_float(value: float | None) -> Any:
+    return None if value is None else encode(float(value), "", {})
+
+
 def _take_float(value: Any, what: str) -> float | None:
     """A float that may be NaN or infinite, or None."""
-    number = decode(value, Arrays({}), what)
+    number = decode(value, what, Arrays({}))
     need(number is None or type(number) is float, f"{what} is {str(value)[:50]}, not a number")
     return None if number is None else float(number)
