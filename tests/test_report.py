@@ -1,0 +1,421 @@
+"""Report pages: what is in them, that it is right, and that they need nothing else."""
+
+import os
+import re
+import stat
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import metrics
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
+from sklearn.model_selection import train_test_split
+
+import gpuboost as gb
+from gpuboost.report import judge, write_report
+from gpuboost.report.summary import bars_of, spark
+from gpuboost.report.words import number, percent, seconds
+from gpuboost.schema import TableSchema
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Page(HTMLParser):
+    """A page as a browser sees it: text, tables, titles of figures, ids; complains if tags do not match."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.html, self.open, self.text, self.ids, self.tags, self.references = html, [], [], [], [], []
+        self.rows, self.figures = [], []
+        self.feed(html)
+        self.close()
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        values = dict(attributes)
+        self.ids += [values["id"]] if "id" in values else []
+        self.references += [values[name] for name in ("href", "src", "xlink:href", "action", "data") if name in values]
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, text):
+        if self.open and self.open[-1] == "style":
+            return
+        self.text.append(text)
+        if self.open and self.open[-1] == "title" and "svg" in self.open:
+            self.figures.append(text)
+        elif self.rows and self.rows[-1] and ("td" in self.open or "th" in self.open) and "small" not in self.open:
+            self.rows[-1][-1] += text.strip()
+
+    def value(self, name, column=1):
+        """A cell of the first row that begins with a name."""
+        return next(row[column] for row in self.rows if row and row[0] == name)
+
+    def sections(self):
+        return [name for name in self.ids if name in ("metrics", "curves", "figures", "importances", "data", "tree", "parameters", "model")]
+
+
+def report(model, folder, *data, **options):
+    path = folder / "report.html"
+    model.report(path, *data, **options)
+    page = Page(path.read_text("utf-8"))
+    assert page.html.startswith("<!DOCTYPE html>") and os.listdir(folder) == ["report.html"]
+    # nothing is loaded from anywhere, and no two elements have the same id
+    assert all(reference.startswith(("#", "data:image/png;base64,")) for reference in page.references)
+    assert not re.search(r"url\((?!#)|@import|<script|<link|<iframe", page.html) and "://" not in page.html
+    assert len(page.ids) == len(set(page.ids))
+    assert {reference[1:] for reference in page.references if reference.startswith("#")} <= set(page.ids)
+    return page
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    return train_test_split(X, y, random_state=0)
+
+
+# --- the right numbers
+
+
+def test_two_classes(cancer, tmp_path):
+    X, X_new, y, y_new = cancer
+    model = gb.GPUBoostClassifier(n_estimators=40, max_depth=3, early_stopping_rounds=5).fit(X, y, eval_set=[(X_new, y_new)])
+    page = report(model, tmp_path, X_new, y_new, title="Breast cancer", train=(X, y), timings={"read": 0.0125, "fit": 75.0})
+    p = model.predict_proba(X_new)[:, 1]
+    prior = np.full(len(y_new), y.mean())
+    for name, value, plain in (
+        ("AUC", metrics.roc_auc_score(y_new, p), 0.5),
+        ("log loss", metrics.log_loss(y_new, p), metrics.log_loss(y_new, prior)),
+        ("accuracy", metrics.accuracy_score(y_new, p > 0.5), metrics.accuracy_score(y_new, prior > 0.5)),
+        ("Brier score", metrics.brier_score_loss(y_new, p), metrics.brier_score_loss(y_new, prior)),
+    ):
+        assert page.value(name) == number(value) and page.value(name, 3) == number(plain), name
+    assert page.value("AUC", 2) == number(metrics.roc_auc_score(y, model.predict_proba(X)[:, 1]))
+    assert page.figures[:3] == [
+        "Learning curves: logloss by rounds",
+        "Calibration of the probability of 1",
+        f"ROC curve for 1: area {page.value('AUC')}",
+    ]
+    assert page.sections() == ["metrics", "curves", "figures", "importances", "data", "tree", "parameters", "model"]
+    wrong = metrics.confusion_matrix(y_new, model.predict(X_new), normalize="true")
+    row = next(row for row in page.rows if row[0] == "0" and len(row) == 3)
+    assert row == ["0", *(f"{100 * share:.0f}" if share else "" for share in wrong[0])]
+    assert page.value("max_depth") == "3" and page.value("max_depth", 2) == "None"
+    assert page.value("read") == "12 ms" and page.value("fit") == "1 min 15 s"
+    assert page.html.count(model.fingerprint()) == 3 and f">{model.fingerprint()}<" in page.html
+    importance = gb.importance.mdi(model)
+    best = int(importance.values.argmax())
+    assert page.value(importance.names[best]) == percent(importance.values[best])
+
+
+def test_numbers(tmp_path):
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    model = gb.GPUBoostRegressor(n_estimators=20).fit(X[::2], y[::2])
+    weight = np.linspace(0, 1, len(y[1::2]))
+    page = report(model, tmp_path, X[1::2], y[1::2], weight)
+    prediction, truth = model.predict(X[1::2]), y[1::2]
+    assert page.value("RMSE") == number(metrics.root_mean_squared_error(truth, prediction, sample_weight=weight))
+    assert page.value("MAE") == number(metrics.mean_absolute_error(truth, prediction, sample_weight=weight))
+    assert page.value("R²") == number(metrics.r2_score(truth, prediction, sample_weight=weight))
+    assert page.value("R²", 2) == "0" and "Rows count by their sample weight" in page.html
+    assert page.figures[:4] == [
+        "Learning curves: RMSE by rounds", "Predicted against true target", "Residuals of target against predictions", "Residuals of target"
+    ]  # fmt: skip
+    bmi = X["bmi"][1::2]
+    assert next(row for row in page.rows if row[0] == "bmi" and len(row) == 9)[1:7] == [
+        "number", "0 %", str(bmi.nunique()), number(bmi.min()), number(np.sort(bmi)[(len(bmi) - 1) // 2]), number(bmi.max())
+    ]  # fmt: skip
+
+
+def test_many_classes(tmp_path):
+    X, y = load_digits(return_X_y=True)
+    model = gb.RandomForestClassifier(n_estimators=10).fit(X[::2], y[::2])
+    page = report(model, tmp_path, X[1::2], y[1::2], train=(X[::2], y[::2]))
+    prediction = model.predict(X[1::2])
+    assert page.value("log loss") == number(metrics.log_loss(y[1::2], model.predict_proba(X[1::2])))
+    precision, recall, _, counts = metrics.precision_recall_fscore_support(y[1::2], prediction)
+    assert ["7", str(counts[7]), percent(precision[7]), percent(recall[7])] in page.rows
+    assert "MDI, out of bag" in page.html and "UFI, out of bag" in page.html and "10 classes" in page.html
+    oob = gb.importance.mdi_oob(model, X[::2], y[::2])
+    line = page.value(f"x{gb.importance.mdi(model).values.argmax()}", 3)
+    assert line.startswith(f"{oob.values[gb.importance.mdi(model).values.argmax()]:.3g} ± ")
+    assert "30 features with the highest decrease of impurity first" in page.html and "34 more features" in page.html
+
+
+def test_more_classes_than_a_matrix_can_show(rng, tmp_path):
+    X = rng.normal(size=(400, 3))
+    y = np.array([f"class {c}" for c in np.digitize(X[:, 0] + 0.1 * rng.normal(size=400), np.linspace(-1.5, 1.5, 39))])
+    model = gb.DecisionTreeClassifier(min_samples_leaf=3).fit(X, y)
+    page = report(model, tmp_path, X, y)
+    assert "mistaken for each other" in page.html and "true \\ predicted" not in page.html and "more classes have fewer rows" in page.html
+
+
+def test_permutation_is_what_the_library_measures(cancer):
+    """The same rows, columns and loss as importance.mda: means agree within their errors, and the order of what matters too."""
+    from gpuboost.report.subject import Subject
+
+    X, X_new, y, y_new = cancer
+    X, X_new = X.iloc[:, 20:28], X_new.iloc[:, 20:28]
+    model = gb.GPUBoostClassifier(n_estimators=20).fit(X, y)
+    subject = Subject.of(model, y)
+    found, n_rows = judge.permutation(subject, subject.rows(X_new, y_new, None, "X"), np.argsort(-gb.importance.mdi(model).values)[:5])
+    expected = gb.importance.mda(model, X_new, y_new, scoring="neg_log_loss", n_repeats=30)
+    known = np.isfinite(found.values)
+    assert n_rows == len(X_new) and known.sum() == 5
+    assert (abs(found.values - expected.values)[known] <= 5 * (found.errors + expected.errors)[known] + 1e-9).all()
+
+
+def test_calibration_counts_every_row(rng):
+    p = rng.random(1000)
+    y = (rng.random(1000) < p).astype(int)
+    found = judge.calibration(y, np.ones(1000), p)
+    assert found.counts.sum() == 1000 and len(found.counts) == 10 and found.counts.min() >= 99
+    assert (
+        (abs(found.predicted - found.observed) < 0.15).all()
+        and (found.low <= found.observed).all()
+        and (found.observed <= found.high).all()
+    )
+    constant = judge.calibration(y, np.ones(1000), np.full(1000, 0.5))
+    assert constant.counts.tolist() == [1000] and constant.observed[0] == pytest.approx(y.mean())
+
+
+def test_roc_curve(rng):
+    y, p, weight = rng.integers(0, 2, 3000), rng.random(3000).round(2), rng.random(3000)
+    false, true, _ = metrics.roc_curve(y, p, sample_weight=weight, drop_intermediate=False)
+    found = judge.roc(y, weight, p)
+    np.testing.assert_allclose(found, (false, true), atol=1e-12)
+    assert len(judge.roc(y, weight, rng.random(3000))[0]) <= 400
+
+
+# --- every estimator, with and without data
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        gb.GPUBoostClassifier(n_estimators=3),
+        gb.GPUBoostRegressor(n_estimators=3),
+        gb.AdaBoostClassifier(n_estimators=3),
+        gb.AdaBoostRegressor(n_estimators=3),
+        gb.DecisionTreeClassifier(max_depth=3),
+        gb.DecisionTreeRegressor(max_depth=3),
+        gb.ExtraTreesClassifier(n_estimators=3),
+        gb.ExtraTreesRegressor(n_estimators=3),
+        gb.RandomForestClassifier(n_estimators=3),
+        gb.RandomForestRegressor(n_estimators=3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_without_rows_the_page_says_what_it_lacks(model, tmp_path):
+    model.fit(*load_iris(return_X_y=True))
+    page = report(model, tmp_path)
+    assert page.html.count("No rows were given.") == 3 and "model.report(path, X, y)" in page.html
+    assert page.sections() == ["metrics", "importances", "data", "tree", "parameters", "model"]
+    assert len(page.figures) == 2 and type(model).__name__ in page.html
+
+
+@pytest.mark.parametrize(
+    "model",
+    [gb.AdaBoostClassifier(n_estimators=3), gb.AdaBoostRegressor(n_estimators=3), gb.ExtraTreesRegressor(n_estimators=3)],
+    ids=lambda model: type(model).__name__,
+)
+def test_other_estimators_with_rows(model, tmp_path):
+    x, y = load_iris(return_X_y=True)
+    page = report(model.fit(x, y), tmp_path, x, y)
+    name = "accuracy" if hasattr(model, "classes_") else "R²"
+    assert page.value(name) == number(model.score(x, y))
+    assert ("curves" in page.sections()) == hasattr(model, "staged_predict")
+
+
+def test_several_outputs(tmp_path):
+    x, y = load_iris(return_X_y=True)
+    page = report(gb.RandomForestRegressor(n_estimators=3).fit(x, x[:, :2]), tmp_path, x, pd.DataFrame(x[:, :2], columns=["long", "wide"]))
+    assert [row[:2] for row in page.rows if row[0] in ("long", "wide")][:6] == [
+        [o, m] for o in ("long", "wide") for m in ("RMSE", "MAE", "R²")
+    ]
+    both = np.column_stack([y, y > 0, y, y, y])
+    page = report(gb.DecisionTreeClassifier(max_depth=1).fit(x, both), tmp_path, x, both)
+    assert "Figures of the first 4 of 5 outputs" in page.html and "classification, 5 outputs" in page.html
+    assert ["output 1", "AUC", "1", "0.5"] in page.rows
+
+
+# --- data as it comes
+
+
+def test_hostile_names_are_only_text(rng, tmp_path):
+    names = ["<script>alert(1)</script>", "\"' onload=x", "a\0b\ud800\n", "$\\frac{1}$", "x" * 200]
+    X = pd.DataFrame(rng.normal(size=(60, 5)), columns=pd.Index(names, dtype=object))
+    y = np.where(X.iloc[:, 4] + X.iloc[:, 0] > 0, "</title><img src=x>", "&amp;")
+    model = gb.RandomForestClassifier(n_estimators=3).fit(X, y)
+    page = report(model, tmp_path, X, y, title="</title><b>&", timings={"<i>": 1.0}, model_path="'\"</pre><u>")
+    assert not {"script", "img", "b", "i", "u"} & set(page.tags)
+    text = "".join(page.text)
+    assert "<script>alert(1)</script>" in text and "</title><img src=x>" in text and "a\ufffdb\ufffd " in text
+    assert f'title="{"x" * 200}"' in page.html and "x" * 24 + "…" in text
+
+
+def test_missing_empty_and_constant_columns(rng, tmp_path):
+    X = rng.normal(size=(200, 4))
+    X[::4, 0], X[:, 1], X[:, 2] = np.nan, np.nan, 3.0
+    X[0, 3] = np.inf
+    page = report(gb.GPUBoostRegressor(n_estimators=3).fit(X, np.arange(200.0)), tmp_path, X, np.arange(200.0))
+    lines = {row[0]: row for row in page.rows if len(row) == 9}
+    assert lines["x0"][1:4] == ["number", "25.0 %", "150"]
+    assert lines["x1"][1:7] == ["empty", "100 %", "0", "–", "–", "–"]
+    assert lines["x2"][1:7] == ["constant", "0 %", "1", "3", "3", "3"] and lines["x3"][6] == "∞"
+    assert "1 of them without any value, 1 of them constant" in " ".join(page.html.split())
+
+
+def test_categories_and_texts_have_their_names(rng, tmp_path):
+    frame = pd.DataFrame({"colour": rng.choice(["red", "green"], 100, p=[0.8, 0.2]), "size": rng.normal(size=100)})
+    y = (frame["colour"] == "red") + frame["size"]
+    page = report(gb.DecisionTreeRegressor(max_depth=3, categorical_features=["colour"]).fit(frame, y), tmp_path, frame, y)
+    line = next(row for row in page.rows if row[0] == "colour" and "text" in row)
+    assert line[3] == "2" and line[4].startswith("red ") and "colour in {green}" in page.html
+    # a model from the command line knows texts by its table
+    numbers = frame.assign(colour=(frame["colour"] == "red") * 1.0).to_numpy()
+    model = gb.GPUBoostRegressor(n_estimators=3).fit(numbers, y)
+    model.table_ = TableSchema("price", "regression", ["colour", "size"], {"colour": ["green", "red"]})
+    page = report(model, tmp_path, numbers, y)
+    line = next(row for row in page.rows if row[0] == "colour" and "text" in row)
+    assert line[4].startswith("red ") and "target: price" in page.html
+
+
+def test_ten_rows_one_class_and_one_value(tmp_path):
+    x, y = load_iris(return_X_y=True)
+    model = gb.GPUBoostClassifier(n_estimators=3).fit(x[:100], y[:100])
+    page = report(model, tmp_path, x[:10], y[:10])
+    assert page.value("AUC") == "–" and page.value("accuracy") == "1" and "only one class" in page.html
+    assert not any(figure.startswith("ROC") for figure in page.figures)
+    page = report(gb.DecisionTreeRegressor().fit(x, 0.0 * y + 5), tmp_path, x[:10], np.full(10, 5.0))  # one leaf, one value
+    assert page.value("RMSE") == "0" and page.value("R²") == "–"
+    page = report(gb.DecisionTreeClassifier().fit(x, 0 * y), tmp_path, x[:1], [0])  # one class, one row
+    assert page.value("accuracy") == "1" and "classification, 1 class" in page.html
+
+
+def test_many_rows_become_hexagons_and_samples(rng, tmp_path, monkeypatch):
+    monkeypatch.setattr("gpuboost.report.summary.MAX_ROWS", 1000)
+    X = rng.normal(size=(3000, 4)).astype(np.float32)
+    y = X.sum(axis=1).astype(float)
+    page = report(gb.GPUBoostRegressor(n_estimators=3).fit(X, y), tmp_path, X, y)
+    assert "3,000 rows, counted in hexagons" in page.html and "sample of 1,000 rows" in page.html and "2,000 rows, 5 shuffles" in page.html
+
+
+def test_training_rows_alone(tmp_path):
+    x, y = load_iris(return_X_y=True)
+    model = gb.RandomForestClassifier(n_estimators=3).fit(x, y)
+    page = report(model, tmp_path, train=(x, y))
+    assert "trained on: new rows will do worse" in page.html and "UFI, out of bag" in page.html
+    assert report(model, tmp_path, train=(x, y, np.ones(150))).value("accuracy") == number(model.score(x, y))
+    assert "pass <code>train=(X, y)</code>" in report(model, tmp_path, x, y).html
+
+
+# --- the file
+
+
+def test_equal_input_gives_equal_bytes(cancer, tmp_path):
+    import matplotlib
+
+    X, X_new, y, y_new = cancer
+    model = gb.GPUBoostClassifier(n_estimators=5).fit(X, y)
+    before = dict(model.__dict__)
+    write_report(model, tmp_path / "a.html", X_new, y_new)
+    with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "red"}):  # whatever style the user has
+        model.report(str(tmp_path / "b.html"), X_new, y_new)
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+    assert model.__dict__ == before and "dc:date" not in (tmp_path / "a.html").read_text()
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "a.html").stat().st_mode) == 0o666 & ~mask
+
+
+def test_a_loaded_model_gives_the_same_page(cancer, tmp_path):
+    X, X_new, y, y_new = cancer
+    model = gb.GPUBoostClassifier(n_estimators=5, early_stopping_rounds=2).fit(X, y, eval_set=(X_new, y_new))
+    model.save_model(tmp_path / "model.gb")
+    for name, one in (("a", model), ("b", gb.load_model(tmp_path / "model.gb"))):
+        one.report(tmp_path / f"{name}.html", X_new, y_new)
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_nothing_is_left_behind_when_it_fails(tmp_path, monkeypatch):
+    model = gb.DecisionTreeRegressor().fit([[0.0], [1.0]], [0, 1])
+    (tmp_path / "old.html").write_text("old")
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("no space left")))
+    with pytest.raises(OSError, match="no space left"):
+        model.report(tmp_path / "old.html")
+    assert os.listdir(tmp_path) == ["old.html"] and (tmp_path / "old.html").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "message"),
+    [
+        (([[0.0]],), {}, "X was given without y: a report needs both, or neither"),
+        ((None, [0.0]), {}, "y was given without X"),
+        ((None, None, [1.0]), {}, "sample_weight was given without X and y"),
+        (([[0.0, 1.0]], [0.0]), {}, "X has 2 features, but DecisionTreeRegressor is expecting 1"),
+        (([[0.0]], [0.0, 1.0]), {}, r"y of X must have one entry for each of the 1 rows of X; got shape \(2,\)"),
+        (([[0.0]], [np.nan]), {}, "y of X contains NaN or infinity: nan at row 0"),
+        (([[0.0]], [0.0], [-1.0]), {}, "sample_weight of X must not be negative"),
+        ((), {"train": ([[0.0]],)}, r"train must be \(X, y\) or \(X, y, sample_weight\)"),
+        ((), {"timings": {"fit": -1.0}}, "timings must be seconds, at least 0; got -1.0 for 'fit'"),
+    ],
+)
+def test_complaints(data, options, message, tmp_path):
+    model = gb.DecisionTreeRegressor().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(ValueError, match=message):
+        model.report(tmp_path / "report.html", *data, **options)
+    assert not os.listdir(tmp_path)
+
+
+def test_other_complaints(tmp_path, monkeypatch):
+    model = gb.DecisionTreeClassifier().fit([[0.0], [1.0]], ["a", "b"])
+    with pytest.raises(ValueError, match="y of X has a class that the training data does not have: 'c'"):
+        model.report(tmp_path / "report.html", [[0.0]], ["c"])
+    with pytest.raises(TypeError, match="timings must be a mapping of names to seconds; got list"):
+        model.report(tmp_path / "report.html", timings=[1.0])
+    with pytest.raises(FileNotFoundError, match="path must be in a folder that exists: .*missing"):
+        model.report(tmp_path / "missing" / "report.html")
+    with pytest.raises(IsADirectoryError, match="path must be a file to write, but it is a folder"):
+        model.report(tmp_path)
+    with pytest.raises(ValueError, match="not fitted yet"):
+        gb.DecisionTreeClassifier().report(tmp_path / "report.html")
+    forest = gb.RandomForestClassifier(n_estimators=2).fit([[0.0], [1.0]] * 5, ["a", "b"] * 5)
+    with pytest.raises(ValueError, match="X must be the training data of the forest, which has 10 rows; got 2"):
+        forest.report(tmp_path / "report.html", train=([[0.0], [1.0]], ["a", "b"]))
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match="a report needs jinja2: pip install jinja2"):
+        model.report(tmp_path / "report.html")
+
+
+# --- words
+
+
+def test_numbers_as_people_read_them():
+    said = [number(v) for v in (0.0, 1234567.0, 12345.678, 0.000123456, -2.5, float("nan"), float("inf"), 1e300)]
+    assert said == ["0", "1,234,567", "12,346", "0.0001235", "-2.5", "–", "∞", "1e+300"]
+    assert [percent(v) for v in (0.0, 1.0, 0.0001, 0.9999, 0.1234)] == ["0 %", "100 %", "< 0.1 %", "> 99.9 %", "12.3 %"]
+    assert [seconds(v) for v in (0.0123, 1.5, 75.0)] == ["12 ms", "1.50 s", "1 min 15 s"]
+
+
+def test_small_histograms(rng):
+    values = np.sort(rng.normal(size=10_000))
+    assert bars_of(values).sum() >= 0.98 * 10_000 and len(bars_of(values)) == 20
+    assert bars_of(np.array([-1.7e308, 1.7e308])).sum() == 2  # a span beyond the largest number
+    assert bars_of(np.full(5, 2.0)).tolist() == [5] and not len(bars_of(np.array([np.inf])))
+    assert spark(np.empty(0)) == "" and spark(np.array([1, 0, 2])).count("M") == 2
