@@ -26,5 +26,6 @@ def test_version_and_name():
 
     assert PROJECT["project"]["version"] == gpuboost.__version__
     assert PROJECT["project"]["name"] == "gpuboost-trees"  # "gpuboost" on PyPI is another project
+    assert PROJECT["project"]["scripts"] == {"gpuboost": "gpuboost.cli:main"}
     for path in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
         assert "pip install gpuboost" not in path.read_text()

@@ -49,6 +49,17 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit code."""
+    try:
+        return _run(argv)
+    except KeyboardInterrupt:
+        print("\ngpuboost: interrupted; nothing was written that is not complete", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has gone, which is its right; Python would complain at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+def _run(argv: Sequence[str] | None) -> int:
     parser = build_parser()
     args, rest = parser.parse_known_args(argv)
     # argparse gives key=value arguments to a command only if they stand right behind its other arguments
@@ -61,12 +72,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     try:
         return int(args.run(args))
-    except KeyboardInterrupt:
-        print("\ngpuboost: interrupted; nothing was written that is not complete", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has gone, which is its right; Python would complain at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+    except BrokenPipeError:
+        raise
     except CliError as error:
         return _say(args, error, error.code)
     except (ValueError, TypeError, ImportError) as error:  # what the library says about parameters and data is meant for users

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from gpuboost.backend import n_threads
 from gpuboost.benchmarks.datasets import METRICS, Data, held_out_loss, split_rows
 from gpuboost.benchmarks.peers import OURS, PEERS, Settings, available, make
-from gpuboost.cli.common import add_json, say, write_json
+from gpuboost.cli.common import add_json, columns_in_order, say, write_json
 from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.progress import Progress
 
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
     rows = _compare(data)
     model_path, report_path = args.out / f"gpuboost-{args.data}.gb", args.out / f"gpuboost-{args.data}.html"
     model.save_model(model_path)
-    report_path = _report(model, data, report_path, seconds)
+    report_path = _report(model, data, report_path, model_path, seconds)
     record = {
         "data": args.data,
         "task": data.task,
@@ -170,11 +170,13 @@ def _compare(data: DemoSet) -> list[dict[str, Any]]:
     return list(best.values())
 
 
-def _report(model: Any, data: DemoSet, path: Path, seconds: float) -> Path | None:
+def _report(model: Any, data: DemoSet, path: Path, model_path: Path, seconds: float) -> Path | None:
     """The report page, if its packages are installed."""
-    parts = data.parts
+    parts, train = data.parts, (data.parts.x_train, data.parts.y_train)
+    options = {"title": f"gpuboost demo: {data.name}", "train": train, "timings": {"fit": seconds}, "model_path": model_path}
     try:
-        model.report(path, parts.x_test, parts.y_test, title=f"gpuboost demo: {data.name}", timings={"fit": seconds})
+        with columns_in_order():
+            model.report(path, parts.x_test, parts.y_test, **options)
     except ImportError as error:
         say(f"no report page: {error}")
         return None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpuboost.backend import automatic_device, n_threads
-from gpuboost.cli.common import CliError, add_json, say, write_json
+from gpuboost.cli.common import CliError, add_json, columns_in_order, say, write_json
 from gpuboost.cli.data_options import ABOUT_TABLES, add_table_options, check_output, names, open_with_options
 from gpuboost.cli.parameters import MODELS, check_parameters, make_model, read_parameters
 from gpuboost.cli.scores import scores
@@ -281,4 +281,5 @@ def _write_report(
     if valid is not None and y_valid is not None:
         rows, y, weight = valid.x, labels(y_valid), valid.weight
     title = f"{model.table_.target} from {os.path.basename(args.data)}"
-    write_report(model, args.report, rows, y, weight, title=title, train=train, timings=timings, model_path=args.out)
+    with columns_in_order():
+        write_report(model, args.report, rows, y, weight, title=title, train=train, timings=timings, model_path=args.out)

@@ -1,0 +1,89 @@
+"""The frame of the command line: help, exit codes, and one sentence for each error."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpuboost import __version__, cli
+from gpuboost.cli import COMMANDS, main
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_no_command_shows_where_to_begin(capsys):
+    assert main([]) == 0
+    out = capsys.readouterr().out
+    assert "begin here:\n  gpuboost demo" in out and all(f"\n    {name} " in out for name in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_teaches(capsys, command):
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    out = capsys.readouterr().out
+    assert stop.value.code == 0 and "examples:\n" in out and f"  gpuboost {command}" in out
+    assert max(map(len, out.splitlines())) <= 150
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert stop.value.code == 0 and capsys.readouterr().out == f"gpuboost {__version__}\n"
+
+
+def test_unknown_command(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["fly"])
+    assert stop.value.code == 2 and "'fly'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (ValueError("max_depth must be at least 1; got 0"), 2, "gpuboost: error: max_depth must be at least 1; got 0\n"),
+        (ImportError("plot_tree needs matplotlib"), 2, "gpuboost: error: plot_tree needs matplotlib\n"),
+        (PermissionError(13, "Permission denied", "model.gb"), 1, "gpuboost: error: model.gb: Permission denied\n"),
+        (MemoryError(), 1, "gpuboost: error: MemoryError\n"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+)
+def test_one_sentence_for_each_error(capsys, monkeypatch, error, code, text):
+    def fail(args):
+        raise error
+
+    monkeypatch.setattr("gpuboost.cli.warmup.run", fail)
+    assert main(["warmup"]) == code
+    assert text in capsys.readouterr().err
+
+
+def test_traceback_on_demand(capsys, monkeypatch):
+    monkeypatch.setattr("gpuboost.cli.warmup.run", lambda args: int("x"))
+    assert main(["--traceback", "warmup"]) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_defect_of_ours_is_not_dressed_up(monkeypatch):
+    """What is neither input nor the machine's fault keeps its traceback: that is what a report needs."""
+    monkeypatch.setattr("gpuboost.cli.warmup.run", lambda args: {}["x"])
+    with pytest.raises(KeyError):
+        main(["warmup"])
+
+
+def test_reader_that_goes_away():
+    """``gpuboost ... | head -1`` ends without a complaint."""
+    command = f'set -o pipefail; "{sys.executable}" -m gpuboost --help | head -1'
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.startswith("usage: gpuboost") and done.stderr == ""
+
+
+def test_ctrl_c_before_the_command_begins(capsys, monkeypatch):
+    """Importing takes a second, in which people change their minds."""
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "build_parser", interrupt)
+    assert main(["warmup"]) == 130
+    assert "interrupted" in capsys.readouterr().err
