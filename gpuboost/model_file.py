@@ -102,16 +102,19 @@ def _digest(parts: Iterable[Any]) -> bytes:
 def read_model(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Read what ``write_model`` wrote: the header, and the arrays by name."""
     size = os.fstat(file.fileno()).st_size
-    need(size >= PREAMBLE.size, f"it has {size} bytes, a model has at least {PREAMBLE.size}")
-    data = bytearray(size)  # one buffer for everything, the arrays are views of it: they must be writable, kernels take no others
-    need(file.readinto(data) == size, "it changed while it was read")  # type: ignore[attr-defined]
-    magic, version, header_size, arrays_size, digest = PREAMBLE.unpack_from(data)
+    start = file.read(PREAMBLE.size)
+    need(len(start) == PREAMBLE.size, f"it has {len(start)} bytes, a model has at least {PREAMBLE.size}")
+    magic, version, header_size, arrays_size, digest = PREAMBLE.unpack(start)
     need(magic == MAGIC, "it does not begin as a gpuboost model does")
     need(version >= 1, "its format version is 0, the first one is 1")
     need(version <= VERSION, f"its format version is {version}, this gpuboost reads up to {VERSION}: update gpuboost")
     begin = PREAMBLE.size + header_size
     begin += -begin % ALIGNMENT
     need(begin + arrays_size == size, f"it should have {begin + arrays_size} bytes, but has {size}: it is cut off or damaged")
+    data = bytearray(size)  # one buffer for everything, the arrays are views of it: they must be writable, kernels take no others
+    data[: PREAMBLE.size] = start
+    rest = memoryview(data)[PREAMBLE.size :]
+    need(file.readinto(rest) == len(rest), "it changed while it was read")  # type: ignore[attr-defined]
     view = memoryview(data)
     found = _digest([view[: PREAMBLE.size - DIGEST_SIZE], view[PREAMBLE.size :]])
     need(found == digest, "its checksum is wrong: it is damaged")
@@ -163,12 +166,12 @@ def _array(data: memoryview, dtype: np.dtype, shape: tuple[int, ...], begin: int
     count = math.prod(shape)
     if count == 0:
         return np.empty(shape, dtype.newbyteorder("="))
-    array = np.frombuffer(data, dtype, count, begin).reshape(shape)
+    array = np.frombuffer(data, dtype, count, begin)
     if dtype.kind == "b":
         need((array.view(np.uint8) <= 1).all(), f"array {name!r} holds truth values other than 0 and 1")
     if dtype.kind == "U":
         need((array.view("<u4") <= 0x10FFFF).all(), f"array {name!r} holds text that is not Unicode")
-    return array.astype(dtype.newbyteorder("="), copy=False)
+    return array.reshape(shape).astype(dtype.newbyteorder("="), copy=False)
 
 
 # --- checks of what the header says
