@@ -51,6 +51,7 @@ def test_damage_that_the_container_finds(change, reason, good, tmp_path):
         (b'{"a":1e999}', "not JSON: Out of range"),
         (b'{"a":' + b"9" * 5000 + b"}", "not JSON: Exceeds the limit"),
         (b'{"a":"\xc3\xa9"}', "not JSON: 'ascii'"),
+        (b'{"a":"\\ud800"}', "a text in the header is not Unicode"),
         (b"[]", "not a JSON object"),
         (b"{}", "no list of arrays"),
         (b'{"arrays":[]}', "the header lacks 'estimator'"),
@@ -191,7 +192,8 @@ def test_arrays_without_dimensions_are_checked_too(good, tmp_path):
     for later in header["arrays"][place:]:
         later["offset"] += 64
     header["arrays"].insert(place, {"name": "parameters/class_weight", "dtype": "<U2", "shape": [], "offset": begin})
-    for points, reason in (((0x61, 0x110000), "text that is not Unicode"), ((0x61, 0x62), "")):
+    broken = "text that is not Unicode"
+    for points, reason in (((0x61, 0x110000), broken), ((0x61, 0xD800), broken), ((0x61, 0x62), "")):
         text = np.array(points, "<u4").tobytes()
         changed = arrays[:begin] + text + bytes(64 - len(text)) + arrays[begin:]
         (tmp_path / "other.gb").write_bytes(FUZZ.seal(FUZZ.canonical_json(header), changed))
@@ -200,6 +202,16 @@ def test_arrays_without_dimensions_are_checked_too(good, tmp_path):
                 gb.load_model(tmp_path / "other.gb")
         else:
             assert gb.load_model(tmp_path / "other.gb").class_weight == np.array("ab")
+
+
+def test_names_that_are_no_text_are_not_saved(tmp_path):
+    for names in (["a", "\ud800"], np.array(["a", "\ud800"])):
+        model = gb.GPUBoostClassifier(n_estimators=1).fit(X[:20], np.array(names)[np.arange(20) % 2])
+        if isinstance(names, list):
+            model.feature_names_in_, model.classes_ = np.array([*"abc", "\ud800"], dtype=object), np.arange(2)
+        with pytest.raises(gb.ModelFormatError, match="not Unicode"):
+            model.save_model(tmp_path / "model.gb")
+        assert not list(tmp_path.iterdir())
 
 
 def test_arrays_without_a_meaning(good, tmp_path):
