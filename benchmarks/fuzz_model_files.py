@@ -261,7 +261,7 @@ class Judge:
             return "unchanged"
         assert kind != "bytes", "the checksum has not seen a change"
         model.fingerprint()
-        if model.n_features_in_ <= 1000:
+        if model.n_features_in_ <= 1000:  # or there is no memory for the rows
             width = model.n_features_in_
             x = np.concatenate([self.x] * (width // self.x.shape[1] + 1), axis=1)[:, :width]
             for values in predictions(model, x):
@@ -274,8 +274,9 @@ class Judge:
 
 def predictions(model, x):
     """Whatever a model predicts: for few rows and for many, which take different ways."""
-    if hasattr(model, "feature_names_in_"):
-        x = pd.DataFrame(x, columns=model.feature_names_in_)
+    names = getattr(model, "feature_names_in_", [])
+    if 0 < len(names) == len(set(names)):  # frames whose columns share a name are up to scikit-learn, which changes its mind about them
+        x = pd.DataFrame(x, columns=names)
     out = []
     for rows in (x, x[:3]):
         out.append(np.asarray(model.predict(rows)))
