@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import gpuboost as gb
+from gpuboost.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -137,3 +138,8 @@ def test_the_reference_has_every_public_name():
     public = {name for name in gb.__all__ if name not in ("__version__", "importance")}
     public |= {f"importance.{name}" for name in ("Importance", "Table", "table", "plot", *gb.importance.METHODS)} | {"report.write_report"}
     assert documented == public
+
+
+def test_the_page_of_the_command_line_lists_every_command():
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    assert re.findall(r"^\| `gpuboost (\w+)` \|", page, re.M) == list(COMMANDS)
