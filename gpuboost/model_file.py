@@ -62,6 +62,15 @@ def canonical_json(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
+def check_texts(header: Any, text: bytes) -> None:
+    """Raise unless all texts of a header can be written in any Unicode encoding: half of a surrogate pair would fail when it is printed."""
+    if b"\\ud" in text:
+        try:
+            json.dumps(header, ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise ModelFormatError(f"a text in the header is not Unicode: {error}") from error
+
+
 def is_storable(dtype: np.dtype) -> bool:
     """Whether a file can hold arrays of this dtype."""
     return _DTYPE.fullmatch(dtype.newbyteorder("<").str) is not None
@@ -77,11 +86,14 @@ def write_model(file: BinaryIO, header: dict[str, Any], arrays: dict[str, np.nda
     end = 0
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name], arrays[name].dtype.newbyteorder("<"))
+        _check_content(array.reshape(-1), name)
         padding = -end % ALIGNMENT
         entries.append({"name": name, "dtype": array.dtype.str, "shape": list(arrays[name].shape), "offset": end + padding})
         parts += [bytes(padding), array.reshape(-1).view(np.uint8).data if array.size else b""]
         end += padding + array.nbytes
-    text = canonical_json({**header, "arrays": entries})
+    header = {**header, "arrays": entries}
+    text = canonical_json(header)
+    check_texts(header, text)
     parts = [text, bytes(-(PREAMBLE.size + len(text)) % ALIGNMENT), *parts]
     start = PREAMBLE.pack(MAGIC, VERSION, len(text), end, b"")[:-DIGEST_SIZE]
     file.write(start + _digest([start, *parts]))
@@ -102,16 +114,19 @@ def _digest(parts: Iterable[Any]) -> bytes:
 def read_model(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Read what ``write_model`` wrote: the header, and the arrays by name."""
     size = os.fstat(file.fileno()).st_size
-    need(size >= PREAMBLE.size, f"it has {size} bytes, a model has at least {PREAMBLE.size}")
-    data = bytearray(size)  # one buffer for everything, the arrays are views of it: they must be writable, kernels take no others
-    need(file.readinto(data) == size, "it changed while it was read")  # type: ignore[attr-defined]
-    magic, version, header_size, arrays_size, digest = PREAMBLE.unpack_from(data)
+    start = file.read(PREAMBLE.size)
+    need(len(start) == PREAMBLE.size, f"it has {len(start)} bytes, a model has at least {PREAMBLE.size}")
+    magic, version, header_size, arrays_size, digest = PREAMBLE.unpack(start)
     need(magic == MAGIC, "it does not begin as a gpuboost model does")
     need(version >= 1, "its format version is 0, the first one is 1")
     need(version <= VERSION, f"its format version is {version}, this gpuboost reads up to {VERSION}: update gpuboost")
     begin = PREAMBLE.size + header_size
     begin += -begin % ALIGNMENT
     need(begin + arrays_size == size, f"it should have {begin + arrays_size} bytes, but has {size}: it is cut off or damaged")
+    data = bytearray(size)  # one buffer for everything, the arrays are views of it: they must be writable, kernels take no others
+    data[: PREAMBLE.size] = start
+    rest = memoryview(data)[PREAMBLE.size :]
+    need(file.readinto(rest) == len(rest), "it changed while it was read")  # type: ignore[attr-defined]
     view = memoryview(data)
     found = _digest([view[: PREAMBLE.size - DIGEST_SIZE], view[PREAMBLE.size :]])
     need(found == digest, "its checksum is wrong: it is damaged")
@@ -129,6 +144,7 @@ def _parse(text: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ModelFormatError(f"its header is not JSON: {error}") from error
     need(same, "its header is not canonical JSON")
+    check_texts(header, text)
     need(isinstance(header, dict), "its header is not a JSON object")
     parsed: dict[str, Any] = header
     return parsed
@@ -163,12 +179,18 @@ def _array(data: memoryview, dtype: np.dtype, shape: tuple[int, ...], begin: int
     count = math.prod(shape)
     if count == 0:
         return np.empty(shape, dtype.newbyteorder("="))
-    array = np.frombuffer(data, dtype, count, begin).reshape(shape)
-    if dtype.kind == "b":
+    array = np.frombuffer(data, dtype, count, begin)
+    _check_content(array, name)
+    return array.reshape(shape).astype(dtype.newbyteorder("="), copy=False)
+
+
+def _check_content(array: np.ndarray, name: str) -> None:
+    """Raise if a flat array holds bytes that no value of its dtype has."""
+    if array.dtype.kind == "b":
         need((array.view(np.uint8) <= 1).all(), f"array {name!r} holds truth values other than 0 and 1")
-    if dtype.kind == "U":
-        need((array.view("<u4") <= 0x10FFFF).all(), f"array {name!r} holds text that is not Unicode")
-    return array.astype(dtype.newbyteorder("="), copy=False)
+    if array.dtype.kind == "U" and array.size:
+        points = array.view("<u4")
+        need(((points < 0xD800) | ((points > 0xDFFF) & (points <= 0x10FFFF))).all(), f"array {name!r} holds text that is not Unicode")
 
 
 # --- checks of what the header says

@@ -156,10 +156,11 @@ def _check_sets(nodes: Nodes, n_words: np.ndarray, n_categories: dict[int, int])
     """A node on a nominal feature has a set with a bit for each category and one for missing values; no other node has one."""
     feature, first_word, inner = nodes.arrays["feature"], nodes.arrays["first_word"], nodes.arrays["left"] >= 0
     need((first_word >= -1).all() and (first_word[~inner] == -1).all(), "a node's set begins nowhere")
-    nominal = np.zeros(len(feature), np.bool_)
-    for f, n in n_categories.items():
-        own = inner & (feature == f)
-        nominal |= own
-        need((first_word[own] >= 0).all(), f"a node on the nominal feature {f} has no set")
-        need((first_word[own] <= n_words[own] - (n // 64 + 1)).all(), f"a set of the nominal feature {f} reaches beyond the tree's sets")
-    need((first_word[~nominal] == -1).all(), "a node that is not on a nominal feature has a set")
+    # words that a set of each feature has; 0: it is not nominal
+    features = np.array([-1, *n_categories], np.int64)
+    needed = np.array([0, *(n // 64 + 1 for n in n_categories.values())], np.int64)
+    place = np.searchsorted(features, feature, side="right") - 1
+    own = np.where(inner & (features[place] == feature), needed[place], 0)
+    need((first_word[own > 0] >= 0).all(), "a node on a nominal feature has no set")
+    need((first_word <= n_words - own)[own > 0].all(), "a set of a nominal feature reaches beyond the sets of its tree")
+    need((first_word[own == 0] == -1).all(), "a node that is not on a nominal feature has a set")

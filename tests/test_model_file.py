@@ -51,6 +51,7 @@ def test_damage_that_the_container_finds(change, reason, good, tmp_path):
         (b'{"a":1e999}', "not JSON: Out of range"),
         (b'{"a":' + b"9" * 5000 + b"}", "not JSON: Exceeds the limit"),
         (b'{"a":"\xc3\xa9"}', "not JSON: 'ascii'"),
+        (b'{"a":"\\ud800"}', "a text in the header is not Unicode"),
         (b"[]", "not a JSON object"),
         (b"{}", "no list of arrays"),
         (b'{"arrays":[]}', "the header lacks 'estimator'"),
@@ -129,7 +130,7 @@ def array_cases():
     yield "boost", "base_score", 0, np.nan, "the base score has .*nan"
     yield "tree of classes", "trees/value", 0, 1.5, "the share of a class has .*1.5"
     yield "tree of classes", "trees/first_word", 0, 10**6, "a set|has a set"
-    yield "tree of classes", "trees/first_word", slice(None), -1, "on the nominal feature 2 has no set"
+    yield "tree of classes", "trees/first_word", slice(None), -1, "a node on a nominal feature has no set"
     yield "tree of classes", "trees/sets", "drop", None, "sizes of the trees' sets"
     yield "tree of classes", "categories/2", 0, 1e9, "the categories of feature 2 must be ascending and distinct"
     yield "forest", "bags/usable", -1, 10**6, "a row with weight does not exist"
@@ -181,6 +182,36 @@ def test_thresholds_that_need_more_than_a_byte(tmp_path):
             np.testing.assert_array_equal(loaded.predict(x), np.concatenate([loaded.predict(x[i : i + 40]) for i in range(0, 2000, 40)]))
     with pytest.raises(gb.ModelFormatError, match="a feature has 255 thresholds, more than 254"):
         gb.load_model(tmp_path / "model.gb")
+
+
+def test_arrays_without_dimensions_are_checked_too(good, tmp_path):
+    header, arrays = FUZZ.parts_of(good)
+    header["parameters"]["class_weight"] = {"array": "parameters/class_weight"}
+    place = [entry["name"] for entry in header["arrays"]].index("trees/count")
+    begin = header["arrays"][place]["offset"]
+    for later in header["arrays"][place:]:
+        later["offset"] += 64
+    header["arrays"].insert(place, {"name": "parameters/class_weight", "dtype": "<U2", "shape": [], "offset": begin})
+    broken = "text that is not Unicode"
+    for points, reason in (((0x61, 0x110000), broken), ((0x61, 0xD800), broken), ((0x61, 0x62), "")):
+        text = np.array(points, "<u4").tobytes()
+        changed = arrays[:begin] + text + bytes(64 - len(text)) + arrays[begin:]
+        (tmp_path / "other.gb").write_bytes(FUZZ.seal(FUZZ.canonical_json(header), changed))
+        if reason:
+            with pytest.raises(gb.ModelFormatError, match=reason):
+                gb.load_model(tmp_path / "other.gb")
+        else:
+            assert gb.load_model(tmp_path / "other.gb").class_weight == np.array("ab")
+
+
+def test_names_that_are_no_text_are_not_saved(tmp_path):
+    for names in (["a", "\ud800"], np.array(["a", "\ud800"])):
+        model = gb.GPUBoostClassifier(n_estimators=1).fit(X[:20], np.array(names)[np.arange(20) % 2])
+        if isinstance(names, list):
+            model.feature_names_in_, model.classes_ = np.array([*"abc", "\ud800"], dtype=object), np.arange(2)
+        with pytest.raises(gb.ModelFormatError, match="not Unicode"):
+            model.save_model(tmp_path / "model.gb")
+        assert not list(tmp_path.iterdir())
 
 
 def test_arrays_without_a_meaning(good, tmp_path):

@@ -152,7 +152,9 @@ def load_model(path: str | os.PathLike[str]) -> Any:
             header, arrays = read_model(file)
         model = restore(header, Arrays(arrays))
     except ModelFormatError as error:
-        raise ModelFormatError(f"{path} cannot be loaded: {error}") from error
+        reason = str(error)
+        reason = reason if len(reason) <= 500 else f"{reason[:500]}..."  # the file has its say in it
+        raise ModelFormatError(f"{path} cannot be loaded: {reason}") from error
     for name, what in header["not_stored"].items():
         warnings.warn(f"{path}: {name} was {what}, which a file cannot hold; it now is {getattr(model, name)!r}", stacklevel=2)
     return model
