@@ -233,7 +233,18 @@ def test_unknown_options_are_not_taken_for_parameters(csv, capsys):
 
 
 def begin(csv, *more, **options):
-    command = [sys.executable, "-m", "gpuboost", "train", str(csv / "table.csv"), "--target", "price", "--out", str(csv / "model.gb"), *more]
+    command = [
+        sys.executable,
+        "-m",
+        "gpuboost",
+        "train",
+        str(csv / "table.csv"),
+        "--target",
+        "price",
+        "--out",
+        str(csv / "model.gb"),
+        *more,
+    ]
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT, **options)
 
 
@@ -255,10 +266,8 @@ def test_ctrl_c_during_training_leaves_nothing(csv):
 
 
 def test_ctrl_c_during_reading_leaves_nothing(csv):
-    os.mkfifo(csv / "pipe.csv")
     command = [sys.executable, "-m", "gpuboost", "train", "-", "--target", "price", "--out", str(csv / "model.gb")]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, env={**os.environ, "TMPDIR": str(csv)})
-    os.unlink(csv / "pipe.csv")
     process.stdin.write(b"a,price\n")
     process.stdin.flush()
     while not any(name.startswith("gpuboost-") for name in os.listdir(csv)):  # the copy of standard input
