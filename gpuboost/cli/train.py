@@ -11,7 +11,7 @@ import numpy as np
 
 from gpuboost.backend import automatic_device, n_threads
 from gpuboost.cli.common import CliError, add_json, say, write_json
-from gpuboost.cli.data_options import ABOUT_TABLES, add_table_options, check_output, names, open_with_options
+from gpuboost.cli.data_options import ABOUT_TABLES, add_table_options, check_output, columns_found, names, open_with_options
 from gpuboost.cli.parameters import MODELS, check_parameters, make_model, read_parameters
 from gpuboost.cli.scores import scores
 from gpuboost.extras import load
@@ -284,4 +284,5 @@ def _write_report(
     if valid is not None and y_valid is not None:
         rows, y, weight = valid.x, labels(y_valid), valid.weight
     title = f"{model.table_.target} from {os.path.basename(args.data)}"
-    model.report(args.report, rows, y, weight, title=title, train=train, timings=timings, model_path=args.out)
+    with columns_found():
+        model.report(args.report, rows, y, weight, title=title, train=train, timings=timings, model_path=args.out)
