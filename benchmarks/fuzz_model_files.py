@@ -1,6 +1,6 @@
 """Damage model files at random and load them: each must load equal or raise ModelFormatError, and nothing else.
 
-    python -m benchmarks.fuzz_model_files --n 100000 --seed 0
+    python -m gpuboost.benchmarks.fuzz_model_files --n 100000 --seed 0
 
 Half of the damage is done to the bytes of a file: bits, cuts, insertions, pieces of other files, sizes. The checksum finds it. The other
 half is done behind the checksum, which is made anew: fields of the header and entries of the arrays get odd values, so that it is up to

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import gpuboost as gb
+from gpuboost.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -43,7 +44,7 @@ def blocks_of(page):
     lines = page.read_text().splitlines()
     blocks, begin = [], None
     for i, line in enumerate(lines):
-        fence = re.match(r" *(`{3,}|:{3,}) *(\S*)", line)
+        fence = re.match(r" *(`{3,}|~{3,}|:{3,}) *(\S*)", line)
         if begin is None and fence:
             begin, mark, language = i, fence[1], fence[2]
         elif begin is not None and line.strip() == mark:
@@ -92,6 +93,7 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     for block in blocks_of(page):
         assert block.language in LANGUAGES | DIRECTIVES, f"{block}: {block.language!r} is none of {sorted(LANGUAGES | DIRECTIVES)}"
         assert (">>> " in block.code) == (block.language == "pycon"), f"{block}: prompts belong into pycon blocks, and only there"
+        assert "code-block" not in block.code, f"{block}: code belongs into a block of its own"
         if block.language == "python":
             run_python(block, names)
         elif block.language == "pycon":
@@ -137,3 +139,8 @@ def test_the_reference_has_every_public_name():
     public = {name for name in gb.__all__ if name not in ("__version__", "importance")}
     public |= {f"importance.{name}" for name in ("Importance", "Table", "table", "plot", *gb.importance.METHODS)} | {"report.write_report"}
     assert documented == public
+
+
+def test_the_page_of_the_command_line_lists_every_command():
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    assert re.findall(r"^\| `gpuboost (\w+)` \|", page, re.M) == list(COMMANDS)

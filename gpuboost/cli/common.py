@@ -5,9 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
@@ -41,11 +38,3 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 def write_json(record: Any) -> None:
     """A result for a script, on standard output."""
     print(json.dumps(record, indent=2), flush=True)
-
-
-@contextmanager
-def columns_in_order() -> Iterator[None]:
-    """For matrices whose columns were put in the model's order by their names: scikit-learn would warn that they have none."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        yield

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from gpuboost.cli.common import FAILED, CliError
 from gpuboost.tables import FORMATS, Table, open_table
@@ -35,6 +38,14 @@ def open_with_options(path: str, args: argparse.Namespace, keep: bool = True) ->
 def names(text: str | None) -> list[str]:
     """Names between commas."""
     return [name.strip() for name in text.split(",") if name.strip()] if text else []
+
+
+@contextmanager
+def columns_found() -> Iterator[None]:
+    """Hand matrices to a model that knows names of features: its columns were found by their names before."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield
 
 
 def check_output(path: str, *inputs: str | None) -> None:

@@ -16,7 +16,8 @@ from threadpoolctl import threadpool_limits
 from gpuboost.backend import n_threads
 from gpuboost.benchmarks.datasets import METRICS, Data, held_out_loss, split_rows
 from gpuboost.benchmarks.peers import OURS, PEERS, Settings, available, make
-from gpuboost.cli.common import add_json, columns_in_order, say, write_json
+from gpuboost.cli.common import add_json, say, write_json
+from gpuboost.cli.data_options import columns_found
 from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.progress import Progress
 
@@ -175,7 +176,7 @@ def _report(model: Any, data: DemoSet, path: Path, model_path: Path, seconds: fl
     parts, train = data.parts, (data.parts.x_train, data.parts.y_train)
     options = {"title": f"gpuboost demo: {data.name}", "train": train, "timings": {"fit": seconds}, "model_path": model_path}
     try:
-        with columns_in_order():
+        with columns_found():
             model.report(path, parts.x_test, parts.y_test, **options)
     except ImportError as error:
         say(f"no report page: {error}")

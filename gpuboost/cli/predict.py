@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.cli.common import CliError, add_json, columns_in_order, say, write_json
-from gpuboost.cli.data_options import ABOUT_TABLES, add_table_options, check_output, names, open_with_options
+from gpuboost.cli.common import CliError, add_json, say, write_json
+from gpuboost.cli.data_options import ABOUT_TABLES, add_table_options, check_output, columns_found, names, open_with_options
 from gpuboost.io import load_model
 from gpuboost.progress import Progress
 from gpuboost.tables import ModelColumns, Table, TableError
@@ -165,7 +165,7 @@ def _joined(parts: list[dict[str, Any]], kept: list[str]) -> dict[str, Any]:
 def _predictions(model: Any, x: np.ndarray, methods: dict[str, Any], own: dict[str, Any]) -> dict[str, np.ndarray]:
     """Columns of the result."""
     out: dict[str, np.ndarray] = {}
-    with columns_in_order():
+    with columns_found():
         for name, method in methods.items():
             out |= _named(name, method(x), getattr(model, "classes_", None))
     for name in own:

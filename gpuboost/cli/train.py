@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from gpuboost.backend import automatic_device, n_threads
-from gpuboost.cli.common import CliError, add_json, columns_in_order, say, write_json
-from gpuboost.cli.data_options import ABOUT_TABLES, add_table_options, check_output, names, open_with_options
+from gpuboost.cli.common import CliError, add_json, say, write_json
+from gpuboost.cli.data_options import ABOUT_TABLES, add_table_options, check_output, columns_found, names, open_with_options
 from gpuboost.cli.parameters import MODELS, check_parameters, make_model, read_parameters
 from gpuboost.cli.scores import scores
+from gpuboost.extras import load
 from gpuboost.io import save_model
 from gpuboost.schema import TableSchema
 from gpuboost.tables import Part, TrainingData, read_training, read_validation
@@ -77,6 +78,9 @@ def run(args: argparse.Namespace) -> int:
     for path in (args.out, args.report):
         if path is not None:
             check_output(path, args.data, args.valid, args.params)
+    if args.report is not None:
+        for module in ("jinja2", "matplotlib"):  # not after the long work
+            load(module, "--report")
     begin = time.perf_counter()
     data, target, schema = _read(args, fraction, parameters, tell)
     valid, y_valid = _validation(args, data, target, schema, tell)
@@ -271,7 +275,6 @@ def _write_report(
     timings: dict[str, float],
 ) -> None:
     """The page, from the rows that the model was not trained on if there are any."""
-    from gpuboost.report import write_report
 
     def labels(y: np.ndarray) -> np.ndarray:
         return y if target.classes is None else target.classes[y]
@@ -281,5 +284,5 @@ def _write_report(
     if valid is not None and y_valid is not None:
         rows, y, weight = valid.x, labels(y_valid), valid.weight
     title = f"{model.table_.target} from {os.path.basename(args.data)}"
-    with columns_in_order():
-        write_report(model, args.report, rows, y, weight, title=title, train=train, timings=timings, model_path=args.out)
+    with columns_found():
+        model.report(args.report, rows, y, weight, title=title, train=train, timings=timings, model_path=args.out)

@@ -97,6 +97,10 @@ class DelimitedTable:
                 raise TableError(f"{where}: columns {names.index(name) + 1} and {i + 1} have the same name, {name!r}")
         if self.header:
             self._drop_header(lines.line_num)
+        while self._first is not None and not self._first.data.strip(b"\r\n"):
+            self._first = next(self._chunks, None)
+        if self._first is None:
+            raise TableError(f"{where}: the file has a header but no rows")
         return names
 
     def _drop_header(self, n_lines: int) -> None:
@@ -109,12 +113,6 @@ class DelimitedTable:
 
     def _guess_kinds(self) -> dict[str, str]:
         assert self._first is not None
-        data = self._first.data
-        if not data.strip():
-            following = next(self._chunks, None)
-            if following is None:
-                raise TableError(f"{self.source.label}: the file has a header but no rows")
-            self._first = Chunk(following.data, following.first_line, following.end)
         batch = self._parse(self._first, self.names, {})
         kinds = {name: self._kind(name, batch[name]) for name in self.names}
         for name in (name for name, kind in kinds.items() if kind == "text"):
@@ -204,6 +202,8 @@ class DelimitedTable:
 
     def _parse(self, chunk: Chunk, columns: Sequence[str], kinds: dict[str, str]) -> Any:
         """Columns of a chunk; those of no known kind, or that do not fit their kind, have the type that pyarrow finds for them."""
+        if not chunk.data.strip(b"\r\n"):  # which pyarrow would complain about
+            return self._arrow.table({})
         arrow = {"number": self._arrow.float64(), "bool": self._arrow.bool_(), "text": self._arrow.string()}
         types = {name: arrow[kinds[name]] for name in columns if kinds.get(name) in arrow}
         while True:

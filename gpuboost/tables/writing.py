@@ -49,12 +49,25 @@ def open_writer(path: str) -> Iterator[Writer]:
         writer.close()
 
 
+class _KeptOpen(io.RawIOBase):
+    """A file that its user cannot close: whoever has opened it does that."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        return self._file.write(data)
+
+
 class Writer:
     """Writes columns to a file."""
 
     def __init__(self, file: BinaryIO, kind: str, packing: str | None) -> None:
         self._arrow, self._kind = load("pyarrow", "writing tables"), kind
-        self._file: Any = self._arrow.CompressedOutputStream(file, packing) if packing else file
+        self._file: Any = self._arrow.CompressedOutputStream(_KeptOpen(file), packing) if packing else file
         self._packed = packing is not None
         self._writer: Any = None
 

@@ -1,0 +1,170 @@
+"""``gpuboost predict``: what it writes is what the model says in memory, bit for bit."""
+
+import gzip
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+import gpuboost as gb
+from gpuboost.cli import main
+from gpuboost.cli import predict as command
+from gpuboost.tables import delimited
+
+ROOT = Path(__file__).parents[2]
+FEATURES = ["a", "b", "c", "colour"]
+
+
+@pytest.fixture
+def trained(csv):
+    """A classifier of a text target in model.gb."""
+    assert main(["train", "table.csv", "--target", "good", "--drop", "price,grade", "n_estimators=8", "--quiet"]) == 0
+    return gb.load_model("model.gb")
+
+
+def coded(frame):
+    return frame[FEATURES].assign(colour=frame.colour.map({"blue": 0, "green": 1, "red": 2}))
+
+
+def exact(path, delimiter=","):
+    return pa.csv.read_csv(path, parse_options=pa.csv.ParseOptions(delimiter=delimiter)).to_pandas()
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "csv.zst", "parquet", "feather"])
+def test_streamed_predictions_are_those_in_memory(trained, frame, ending, monkeypatch):
+    monkeypatch.setattr(delimited, "CHUNK", 700)  # many batches, and blocks that end inside of them
+    monkeypatch.setattr(command, "BLOCK_BYTES", 1)
+    assert main(["predict", "model.gb", "table.csv", "--out", f"p.{ending}", "--proba", "--raw"]) == 0
+    readers = {"parquet": pd.read_parquet, "feather": pd.read_feather, "tsv": lambda path: exact(path, "\t")}
+    out = readers.get(ending, exact)(f"p.{ending}")
+    assert list(out) == ["prediction", "probability_no", "probability_yes", "raw"]
+    x = coded(frame)
+    assert out.prediction.tolist() == trained.predict(x).tolist()
+    np.testing.assert_array_equal(out[["probability_no", "probability_yes"]], trained.predict_proba(x))
+    np.testing.assert_array_equal(out.raw, trained.decision_function(x))
+
+
+def test_columns_are_found_by_name_and_kept_on_request(trained, frame, capsys):
+    table = frame[FEATURES[::-1]].assign(id=[f"{10**17 + i}" for i in range(600)], spare=1)
+    table.to_csv("new.csv", index=False)
+    assert main(["predict", "model.gb", "new.csv", "--out", "p.csv", "--id", "id,colour", "--json"]) == 0
+    out, said = capsys.readouterr()
+    result = pd.read_csv("p.csv", dtype=str)
+    assert list(result) == ["id", "colour", "prediction"]
+    assert result.id.tolist() == table.id.tolist()
+    assert result.colour.tolist() == table.colour.tolist()
+    assert result.prediction.tolist() == trained.predict(coded(frame)).tolist()
+    assert "ignored columns: id, spare" in said
+    assert json.loads(out)["rows"] == 600
+
+
+def test_texts_that_training_has_not_seen_count_as_missing(trained, frame, capsys):
+    frame.assign(colour="mauve").to_csv("new.csv", index=False)
+    assert main(["predict", "model.gb", "new.csv", "--out", "p.csv"]) == 0
+    said = capsys.readouterr().err
+    assert said.count("600 rows have a text that training has not seen, such as 'mauve'") == 1
+    assert exact("p.csv").prediction.tolist() == trained.predict(coded(frame).assign(colour=np.nan)).tolist()
+
+
+@pytest.mark.parametrize("ending", ["parquet", "npz"])
+def test_typed_tables(trained, frame, ending):
+    if ending == "parquet":
+        frame.astype({"colour": "category"}).to_parquet("new.parquet")
+    else:
+        np.savez("new.npz", X=frame[["a", "b", "c"]], colour=frame.colour.to_numpy(str), feature_names=["a", "b", "c"])
+    assert main(["predict", "model.gb", f"new.{ending}", "--out", "p.csv"]) == 0
+    assert exact("p.csv").prediction.tolist() == trained.predict(coded(frame)).tolist()
+
+
+def test_models_from_python_without_names(csv, frame, capsys):
+    x = frame[["a", "b"]].to_numpy()
+    model = gb.GPUBoostRegressor(n_estimators=4).fit(x, frame.price)
+    model.save_model("m.gb")
+    frame[["a", "b", "price"]].to_csv("new.csv", index=False)
+    assert main(["predict", "m.gb", "new.csv"]) == 2
+    assert "the model has 2 features without names, the table has 3 columns: a, b, price; leave out others with --drop" in (
+        capsys.readouterr().err
+    )
+    assert main(["predict", "m.gb", "new.csv", "--drop", "price", "--out", "p.csv"]) == 0
+    np.testing.assert_array_equal(exact("p.csv").prediction, model.predict(x))
+
+
+def test_models_from_python_that_know_texts_themselves(csv, frame):
+    x = frame[FEATURES]
+    model = gb.RandomForestClassifier(n_estimators=4, categorical_features=["colour"]).fit(x, frame.grade)
+    model.save_model("m.gb")
+    assert main(["predict", "m.gb", "table.csv", "--out", "p.csv", "--proba"]) == 0
+    out = exact("p.csv")
+    assert out.prediction.tolist() == model.predict(x).tolist()
+    np.testing.assert_array_equal(out[[f"probability_{k}" for k in range(3)]], model.predict_proba(x))
+
+
+def test_several_outputs(csv, frame):
+    x, y = frame[["a", "b"]], frame[["good", "grade"]].astype({"good": "category"})
+    y = np.column_stack([y.good.cat.codes, y.grade])
+    model = gb.RandomForestClassifier(n_estimators=4).fit(x, y)
+    model.save_model("m.gb")
+    assert main(["predict", "m.gb", "table.csv", "--out", "p.csv", "--proba"]) == 0
+    out = exact("p.csv")
+    np.testing.assert_array_equal(out[["prediction_0", "prediction_1"]], model.predict(x))
+    np.testing.assert_array_equal(out[[f"probability_1_{k}" for k in range(3)]], model.predict_proba(x)[1])
+
+
+def test_standard_input_and_output(trained, frame, csv):
+    data = gzip.compress(frame[FEATURES].to_csv(index=False).encode())
+    done = subprocess.run(
+        [sys.executable, "-m", "gpuboost", "predict", str(csv / "model.gb"), "-"], input=data, capture_output=True, cwd=ROOT, check=True
+    )
+    assert exact(io.BytesIO(done.stdout)).prediction.tolist() == trained.predict(coded(frame)).tolist()
+    assert b"600 rows predicted" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b,colour\n1,2,red\n", "columns that the model needs are missing: c; there are a, b, colour"),
+        ("a,b,c,colour\n1,2,3,red\n1,x,3,red\n", "column 'b' must hold numbers, as it did in training; line 3 has 'x'"),
+        ("a,b,c,colour\n1,2,3,red\n1,2,3\n", "new.csv, line 3: expected 4 fields, found 3"),
+        ("a,b,c,colour\n", "has a header but no rows"),
+    ],
+)
+def test_bad_tables_leave_the_old_result(trained, capsys, text, message, monkeypatch):
+    monkeypatch.setattr(delimited, "CHUNK", 30)
+    Path("new.csv").write_text(text)
+    Path("p.csv").write_text("the old one")
+    assert main(["predict", "model.gb", "new.csv", "--out", "p.csv"]) == 2
+    assert message in capsys.readouterr().err
+    assert Path("p.csv").read_text() == "the old one"
+    assert sorted(os.listdir()) == ["model.gb", "new.csv", "p.csv", "table.csv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["none.gb", "table.csv"], 1, "none.gb: No such file"),
+        (["table.csv", "table.csv"], 2, "table.csv cannot be loaded"),
+        (["model.gb", "none.csv"], 1, "none.csv: No such file"),
+        (["model.gb", "table.csv", "--out", "p.npz"], 2, "npz is for reading only"),
+        (["model.gb", "table.csv", "--out", "table.csv"], 2, "would be written over"),
+        (["model.gb", "table.csv", "--id", "aa"], 2, "there is no column 'aa'"),
+        (["model.gb", "table.csv", "--json"], 2, "cannot both go to standard output"),
+    ],
+)
+def test_mistakes_get_a_sentence(trained, capsys, arguments, code, message):
+    assert main(["predict", *arguments]) == code
+    assert re.search(message, capsys.readouterr().err)
+
+
+def test_numbers_have_no_probabilities(csv, capsys):
+    assert main(["train", "table.csv", "--target", "price", "n_estimators=2", "--quiet"]) == 0
+    assert main(["predict", "model.gb", "table.csv", "--proba", "--out", "p.csv"]) == 2
+    assert "--proba: a GPUBoostRegressor has no predict_proba" in capsys.readouterr().err

@@ -1,0 +1,294 @@
+"""``gpuboost train``: models from files equal those from memory, and mistakes cost a sentence and no time."""
+
+import gzip
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.datasets import dump_svmlight_file
+
+import gpuboost as gb
+from gpuboost.cli import main
+
+ROOT = Path(__file__).parents[2]
+FEW = ["n_estimators=8", "max_depth=3"]
+
+
+def train(*arguments):
+    return main(["train", "table.csv", *arguments])
+
+
+def result(capsys):
+    return json.loads(capsys.readouterr().out)
+
+
+# --- the model
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "csv.zst", "parquet", "feather", "npz", "svm"])
+def test_every_format_gives_the_model_of_the_same_data_in_memory(ending, frame, tmp_path, capsys):
+    x, y = frame[["a", "b"]].to_numpy(), frame.price.to_numpy()
+    numbers = frame[["a", "b", "price"]]
+    path = tmp_path / f"t.{ending}"
+    text = numbers.to_csv(index=False).encode()
+    {
+        "csv": lambda: path.write_bytes(text),
+        "tsv": lambda: numbers.to_csv(path, index=False, sep="\t"),
+        "csv.gz": lambda: path.write_bytes(gzip.compress(text)),
+        "csv.zst": lambda: path.write_bytes(pa.compress(text, "zstd", asbytes=True)),
+        "parquet": lambda: numbers.to_parquet(path),
+        "feather": lambda: numbers.to_feather(path),
+        "npz": lambda: np.savez(path, X=x, price=y),
+        "svm": lambda: dump_svmlight_file(x, y, str(path), zero_based=False),
+    }[ending]()
+    target = [] if ending == "svm" else ["--target", "price"]
+    out = str(tmp_path / "m.gb")
+    assert main(["train", str(path), *target, *FEW, "--valid-fraction", "0", "--out", out, "--quiet", "--json"]) == 0
+    model = gb.GPUBoostRegressor(n_estimators=8, max_depth=3).fit(x, y)
+    assert result(capsys)["fingerprint"] == model.fingerprint() == gb.load_model(out).fingerprint()
+
+
+def test_texts_are_numbered_in_ascending_order(csv, frame):
+    assert train("--target", "good", "--drop", "price,grade", *FEW, "--valid-fraction", "0") == 0
+    loaded = gb.load_model("model.gb")
+    x = frame[["a", "b", "c", "colour"]].assign(colour=frame.colour.map({"blue": 0, "green": 1, "red": 2}))
+    model = gb.GPUBoostClassifier(n_estimators=8, max_depth=3).fit(x, frame.good)
+    assert loaded.fingerprint() == model.fingerprint()
+    assert loaded.classes_.tolist() == ["no", "yes"]
+    assert loaded.feature_names_in_.tolist() == ["a", "b", "c", "colour"]
+    assert loaded.table_.text == {"colour": ["blue", "green", "red"]}
+    assert loaded.table_.task == "binary"
+    np.testing.assert_array_equal(loaded.predict_proba(x), model.predict_proba(x))
+
+
+@pytest.mark.parametrize("name", ["forest", "extra-trees", "tree", "adaboost"])
+def test_other_models_split_texts_into_sets(name, csv, frame, capsys):
+    few = [] if name == "tree" else ["n_estimators=3"]
+    assert train("--model", name, "--target", "grade", "--drop", "price,good", "max_depth=3", *few, "--valid-fraction", "0", "--json") == 0
+    loaded = gb.load_model("model.gb")
+    x = frame[["a", "b", "c", "colour"]]
+    kind = type(loaded)
+    model = kind(max_depth=3, categorical_features=["colour"], **({} if name == "tree" else {"n_estimators": 3})).fit(x, frame.grade)
+    coded = x.assign(colour=x.colour.map({"blue": 0, "green": 1, "red": 2}))
+    np.testing.assert_array_equal(loaded.predict(coded), model.predict(x))
+    assert result(capsys)["classes"] == [0, 1, 2]
+
+
+def test_a_tenth_of_the_rows_is_held_out(csv, capsys):
+    assert train("--target", "price", *FEW, "--json") == 0
+    out, said = capsys.readouterr()
+    record = json.loads(out)
+    assert record["rows"] + record["valid_rows"] == 600 and 40 < record["valid_rows"] < 80
+    assert set(record["metrics"]["valid"]) == {"rmse", "mae", "r2"}
+    assert f"held out: {record['valid_rows']} rows" in said
+    assert "task: regression: its values are numbers (--task changes it)" in said
+    assert record["fingerprint"][:16] in said
+
+
+def test_few_rows_are_all_trained_on(csv, frame, capsys):
+    frame[:150].to_csv("table.csv", index=False)
+    assert train("--target", "price", *FEW, "--json") == 0
+    out, said = capsys.readouterr()
+    assert json.loads(out)["rows"] == 150
+    assert "fewer than 200 rows: none is held out" in said
+
+
+def test_a_table_to_watch_and_early_stopping(csv, frame, capsys):
+    frame[400:].to_csv("valid.csv", index=False)
+    frame[:400].to_csv("table.csv", index=False)
+    arguments = ["--target", "good", "--drop", "price,grade", "--valid", "valid.csv", "early_stopping_rounds=3", "learning_rate=0.5"]
+    assert train(*arguments, "--json") == 0
+    record = result(capsys)
+    x = frame[["a", "b", "c", "colour"]].assign(colour=frame.colour.map({"blue": 0, "green": 1, "red": 2}))
+    model = gb.GPUBoostClassifier(early_stopping_rounds=3, learning_rate=0.5)
+    model.fit(x[:400], frame.good[:400], eval_set=(x[400:], frame.good[400:]))
+    assert record["fingerprint"] == model.fingerprint()
+    assert record["best_round"] == model.best_iteration_ + 1
+    assert record["metrics"]["valid"]["logloss"] == pytest.approx(model.best_score_, rel=1e-12)
+
+
+def test_metrics_and_weights(csv, frame, capsys):
+    frame.assign(w=np.arange(600) % 3).to_csv("table.csv", index=False)
+    assert train("--target", "grade", "--drop", "price,good,colour", "--weight", "w", *FEW, "--valid-fraction", "0", "--json") == 0
+    x = frame[["a", "b", "c"]]
+    model = gb.GPUBoostClassifier(n_estimators=8, max_depth=3).fit(x, frame.grade, np.arange(600) % 3)
+    record = result(capsys)
+    assert record["fingerprint"] == model.fingerprint()
+    assert record["metrics"]["train"]["merror"] == pytest.approx(1 - model.score(x, frame.grade, np.arange(600) % 3))
+
+
+def test_parameters_from_a_file_and_from_the_line(csv, capsys):
+    Path("p.toml").write_text('n_estimators = 5\nmax_depth = 2\nmax_leaves = "none"\n[class_weight]\nno = 2.0\nyes = 1\n')
+    assert train("--target", "good", "--params", "p.toml", "max_depth=3", "subsample=0.5", "random_state=7") == 0
+    model = gb.load_model("model.gb")
+    assert (model.n_estimators, model.max_depth, model.max_leaves, model.subsample) == (5, 3, None, 0.5)
+    assert model.class_weight == {"no": 2.0, "yes": 1}
+    assert model.verbose == 0
+
+
+def test_true_and_false_are_classes(csv, frame):
+    frame.assign(price=frame.price > 0).to_csv("table.csv", index=False)
+    assert train("--target", "price", *FEW) == 0
+    assert gb.load_model("model.gb").classes_.tolist() == [False, True]
+
+
+def test_the_task_can_be_changed(csv, capsys):
+    assert train("--target", "grade", "--task", "regression", *FEW, "--json") == 0
+    assert result(capsys)["model"] == "GPUBoostRegressor"
+
+
+def test_quiet(csv, capsys):
+    assert train("--target", "price", *FEW, "--quiet") == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_standard_input(csv):
+    command = [sys.executable, "-m", "gpuboost", "train", "-", "--target", "price", *FEW, "--json", "--quiet", "--out", str(csv / "m.gb")]
+    with open("table.csv", "rb") as file:
+        done = subprocess.run(command, stdin=file, capture_output=True, cwd=ROOT, check=True)
+    assert json.loads(done.stdout)["fingerprint"] == gb.load_model("m.gb").fingerprint()
+
+
+# --- mistakes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ([], 2, r"--target is missing: .* a, b, c, colour, price, good, grade"),
+        (["--target", "prize"], 2, r"table.csv: there is no target column 'prize' \(did you mean 'price'\?\); the columns are a, b, c, "),
+        (["--target", "price", "--drop", "x"], 2, "there is no column 'x'"),
+        (["--target", "price", "max_deph=3"], 2, r"no parameter 'max_deph' \(did you mean 'max_depth'\?\); it has "),
+        (["--target", "price", "max_depth=-3"], 2, "max_depth must be .* -3"),
+        (["--target", "price", "learning_rate=fast"], 2, "learning_rate must be .*'fast'"),
+        (["--target", "price", "objective=hinge"], 2, "objective must be .*'hinge'"),
+        (["--target", "price", "eval_metric=loss"], 2, "eval_metric must be .*'loss'"),
+        (["--target", "price", "device=cuda:77"], 1, "cuda:77"),
+        (["--target", "price", "max_depth"], 2, "'max_depth' is no parameter: write name=value"),
+        (["--target", "price", "--params", "no.toml"], 1, "no.toml: No such file"),
+        (["--target", "price", "--out", "no/m.gb"], 2, "no/m.gb: there is no folder"),
+        (["--target", "price", "--out", "."], 2, "is a folder"),
+        (["--target", "price", "--out", "table.csv"], 2, "would be written over what is read"),
+        (["--target", "price", "--valid-fraction", "2"], 2, "--valid-fraction must be at least 0 and less than 1; got 2"),
+        (["--target", "price", "--valid-fraction", "0", "early_stopping_rounds=2"], 2, "early_stopping_rounds needs rows to watch"),
+        (["--target", "colour", "--task", "regression"], 2, "the target 'colour' holds text, such as 'blue'"),
+        (["--target", "good", "objective=squared_error"], 2, "objective must be"),
+        (["--target", "price", "--weight", "colour"], 2, "the column of weights, 'colour', must hold numbers"),
+    ],
+)
+def test_mistakes_get_a_sentence(csv, capsys, arguments, code, message):
+    assert train(*arguments) == code
+    said = capsys.readouterr().err
+    assert re.search(message, said), said
+    assert len([line for line in said.splitlines() if "error" in line]) == 1 and "Traceback" not in said
+    assert os.listdir() == ["table.csv"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,y\n1,2\n3\n", "table.csv, line 3: expected 2 fields, found 1"),
+        ("", "table.csv: the file is empty"),
+        ("a;y\n1;2\n", "does --delimiter ';' help?"),
+    ],
+)
+def test_bad_tables_get_a_sentence(csv, capsys, text, message):
+    Path("table.csv").write_text(text)
+    assert train("--target", "y") == 2
+    assert message in capsys.readouterr().err
+
+
+def test_parameters_are_checked_before_the_table_is_opened(csv, capsys):
+    assert main(["train", "nowhere.csv", "--target", "y", "max_bins=1"]) == 2
+    assert "max_bins" in capsys.readouterr().err
+    assert main(["train", "nowhere.csv", "--target", "y"]) == 1
+    assert "nowhere.csv: No such file or directory" in capsys.readouterr().err
+
+
+def test_an_unreadable_file(csv, capsys, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise PermissionError(13, "Permission denied", "table.csv")
+
+    monkeypatch.setattr("builtins.open", refuse)  # whoever runs the tests may read everything
+    assert train("--target", "y") == 1
+    assert "table.csv: Permission denied" in capsys.readouterr().err
+
+
+def test_unknown_options_are_not_taken_for_parameters(csv, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        train("--target", "price", "--depth", "3")
+    assert "unrecognized arguments: --depth" in capsys.readouterr().err
+
+
+# --- interruptions
+
+
+def begin(csv, *more, **options):
+    command = [
+        sys.executable,
+        "-m",
+        "gpuboost",
+        "train",
+        str(csv / "table.csv"),
+        "--target",
+        "price",
+        "--out",
+        str(csv / "model.gb"),
+        *more,
+    ]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT, **options)
+
+
+def wait_for(process, word):
+    for line in process.stderr:
+        if word in line:
+            return
+    raise AssertionError(f"{word} was never said")
+
+
+def test_ctrl_c_during_training_leaves_nothing(csv):
+    process = begin(csv, "n_estimators=1000000", "verbose=1000")
+    wait_for(process, "training: ")
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in said and "Traceback" not in said
+    assert os.listdir(csv) == ["table.csv"]
+
+
+def test_ctrl_c_during_reading_leaves_nothing(csv):
+    command = [sys.executable, "-m", "gpuboost", "train", "-", "--target", "price", "--out", str(csv / "model.gb")]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, env={**os.environ, "TMPDIR": str(csv)})
+    process.stdin.write(b"a,price\n")
+    process.stdin.flush()
+    while not any(name.startswith("gpuboost-") for name in os.listdir(csv)):  # the copy of standard input
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130 and b"Traceback" not in said
+    assert os.listdir(csv) == ["table.csv"]
+
+
+def test_a_full_disk_leaves_the_old_model(csv):
+    Path("model.gb").write_bytes(b"the old one")
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    process = begin(csv, "n_estimators=50", preexec_fn=limit, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert re.search("error: .*File too large", said) and "Traceback" not in said
+    assert Path("model.gb").read_bytes() == b"the old one"
+    assert sorted(os.listdir(csv)) == ["model.gb", "table.csv"]
