@@ -1,8 +1,8 @@
 """From a CSV file to a model: ``gpuboost train`` against ``pandas.read_csv`` and LightGBM, each in a fresh process.
 
-    python -m benchmarks.table_speed                      1,000,000 x 30, best of 3, side by side
-    python -m benchmarks.table_speed --rows 50000         does everything run?
-    python -m benchmarks.table_speed --large              a CSV of 1 GB: peak memory of train and predict, and time
+    python -m gpuboost.benchmarks.table_speed                      1,000,000 x 30, best of 3, side by side
+    python -m gpuboost.benchmarks.table_speed --rows 50000         does everything run?
+    python -m gpuboost.benchmarks.table_speed --large              a CSV of 1 GB: peak memory of train and predict, and time
 
 Both train on all rows with equal settings: leaf-wise growth, as many trees, leaves and bins, all cores. The time is that of the whole
 process, imports and the written model included; the losses are measured afterwards on rows that neither has seen. gpuboost's kernels are

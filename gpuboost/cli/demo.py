@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import time
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +21,7 @@ from gpuboost.benchmarks.peers import OURS, PEERS, Settings, available, make
 from gpuboost.cli.common import add_json, say, write_json
 from gpuboost.cli.data_options import columns_found
 from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
+from gpuboost.files import atomic_write
 from gpuboost.progress import Progress
 
 SUMMARY = "train on data that scikit-learn ships, beside the libraries that are installed; write a model and a report"
@@ -31,6 +34,7 @@ examples:
   gpuboost demo                         two classes: 569 tumours
   gpuboost demo --data digits           ten classes: 1,797 handwritten digits
   gpuboost demo --data diabetes         a number: how the disease of 442 patients went on
+  gpuboost demo --csv cancer.csv        write the data as a table, too: for gpuboost train cancer.csv --target target
   gpuboost demo --out results --json    write files into the folder results, and the figures to standard output
 """
 
@@ -52,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.add_argument("--data", choices=DATA, default="breast-cancer", help="data set (default: breast-cancer)")
     parser.add_argument("--out", type=Path, default=Path(), metavar="FOLDER", help="where to write model and report (default: here)")
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the data there as a table, with its target in the column target")
     add_json(parser)
 
 
@@ -80,6 +85,16 @@ class DemoSet:
         y = y.astype(np.float64 if self.task == "regression" else np.int32)
         return Data(self.task, x[train], y[train], x[test], y[test])
 
+    def write_csv(self, path: Path) -> None:
+        """The whole set as a table; classes by their names."""
+        y = self.source.target if self.task == "regression" else np.asarray(self.source.target_names)[self.source.target]
+        with atomic_write(path) as file:
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+            writer = csv.writer(text)
+            writer.writerow([*self.names, "target"])
+            writer.writerows([*row, own] for row, own in zip(self.source.data.tolist(), y.tolist(), strict=True))
+            text.detach()
+
     def judge(self, prediction: np.ndarray) -> tuple[float, float]:
         """Held-out loss, and a figure that people know."""
         y = self.parts.y_test
@@ -94,6 +109,8 @@ def run(args: argparse.Namespace) -> int:
     """Train, compare, write."""
     data = DemoSet(args.data, DATA[args.data][0])
     args.out.mkdir(parents=True, exist_ok=True)
+    if args.csv is not None:
+        data.write_csv(args.csv)
     n_train, n_test = len(data.parts.y_train), len(data.parts.y_test)
     say(f"data: {args.data}, {n_train} rows to train on, {n_test} held out, {len(data.names)} features")
     compile_seconds = _compile(data)

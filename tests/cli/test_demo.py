@@ -2,7 +2,10 @@
 
 import json
 
+import numpy as np
+import pandas as pd
 import pytest
+from sklearn.datasets import load_wine
 
 import gpuboost as gb
 from gpuboost.cli import demo, main
@@ -33,6 +36,16 @@ def test_figures_for_people(tmp_path, capsys, monkeypatch, data, metric):
     out = capsys.readouterr().out
     assert metric in out.splitlines()[1] and out.splitlines()[2].startswith("gpuboost ")
     assert "the same model, bit for bit" in out and str(tmp_path / f"gpuboost-{data}.gb") in out and "report " not in out
+
+
+def test_the_data_as_a_table(tmp_path, capsys, monkeypatch):
+    """What ``train`` reads is what the demo has trained on."""
+    monkeypatch.setattr(demo, "_report", lambda *_: None)
+    path = tmp_path / "wine.csv"
+    assert main(["demo", "--data", "wine", "--out", str(tmp_path), "--csv", str(path)]) == 0
+    frame, source = pd.read_csv(path), load_wine(as_frame=True)
+    np.testing.assert_array_equal(frame.drop(columns="target"), source.data)
+    assert (frame["target"] == source.target_names[source.target]).all()
 
 
 def test_without_the_packages_of_the_page(tmp_path, capsys, monkeypatch):
