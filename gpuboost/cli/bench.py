@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -61,6 +62,8 @@ class Preset:
 
 QUICK = Preset(("higgs-depth", "higgs-leaves", "higgs-symmetric", "small-1k"), (), scale=0.1, repeat=1, timeout=120.0)
 FULL = Preset(tuple(WORKLOADS), FACTORS, scale=1.0, repeat=2, timeout=300.0)
+#: Processes that want a core, on average over a minute, from which the machine counts as busy.
+BUSY = 0.7
 #: Options that say what to measure: they do not go with --report-from.
 MEASURING: tuple[str, ...] = ("full", "quick", "workloads", "sweeps", "growth", "peers", "threads", "device", "input", "repeat", "scale")
 MEASURING = (*MEASURING, "timeout", "out", "resume")
@@ -117,6 +120,7 @@ def run(args: argparse.Namespace) -> int:
     out = args.out or Path("gpuboost-bench")
     out.parent.mkdir(parents=True, exist_ok=True)
     comparison = Comparison(plan, with_ending(out, ".json"), _previous(with_ending(out, ".json")) if args.resume else None)
+    _warn_if_busy()
     interrupted = False
     try:
         _measure(comparison)
@@ -201,6 +205,13 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 # --- measuring and telling
+
+
+def _warn_if_busy() -> None:
+    """Say so if other work goes on: libraries that spin at barriers then look far slower than they are."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if load > BUSY:
+        say(f"this machine is busy (load {load:.1f}): times will be too long, and for some libraries far too long")
 
 
 def _measure(comparison: Comparison) -> None:
