@@ -146,10 +146,12 @@ def _value_axis(axis: Any, measure: Measure, values: list[float]) -> None:
 
 
 def _ticks(axis: Any, low: float, high: float) -> None:
-    """Labels at 1, 2, 5, 10, ... as dense as there is room."""
+    """Labels at round numbers, as dense as there is room."""
     ticker = load("matplotlib.ticker", "the page of a benchmark")
     decades = math.log10(high / low)
-    steps = (1.0, 2.0, 5.0) if decades < 1.7 else (1.0, 3.0) if decades < 2.6 else (1.0,)
+    steps = (
+        (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if decades < 0.7 else (1.0, 2.0, 5.0) if decades < 1.7 else (1.0, 3.0) if decades < 2.6 else (1.0,)
+    )
     axis.set_major_locator(ticker.LogLocator(subs=steps))
     axis.set_major_formatter(ticker.FuncFormatter(lambda v, _: short(v)))
 

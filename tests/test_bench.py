@@ -116,8 +116,6 @@ def test_a_small_run(tmp_path, capsys, monkeypatch):
     text = Page((tmp_path / "results" / "small.html").read_text()).text
     assert findings.amount(written["results"][0]["best"]["fit"], FIT) in text
     assert written["commands"] == [f"gpuboost bench {options}"]
-        f"gpuboost bench {' '.join(options[:4])} --peers sklearn {' '.join(options[4:8])} --out results/small --report"
-    ]
 
 
 def test_a_worker_that_fails_says_why(tmp_path):
