@@ -149,9 +149,8 @@ def _ticks(axis: Any, low: float, high: float) -> None:
     """Labels at round numbers, as dense as there is room."""
     ticker = load("matplotlib.ticker", "the page of a benchmark")
     decades = math.log10(high / low)
-    steps = (
-        (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if decades < 0.7 else (1.0, 2.0, 5.0) if decades < 1.7 else (1.0, 3.0) if decades < 2.6 else (1.0,)
-    )
+    dense = [(0.7, (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)), (1.7, (1.0, 2.0, 5.0)), (2.6, (1.0, 3.0))]
+    steps = next((subs for most, subs in dense if decades < most), (1.0,))
     axis.set_major_locator(ticker.LogLocator(subs=steps))
     axis.set_major_formatter(ticker.FuncFormatter(lambda v, _: short(v)))
 

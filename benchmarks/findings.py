@@ -144,6 +144,8 @@ def against(duel: Duel) -> str:
 def text_table(record: Row) -> str:
     """The closest library at every point, as plain text for a terminal."""
     best = closest(record)
+    if not best:
+        return f"Nothing to compare: no point was measured of {OURS} and of another library."
     shown = [m for m in MEASURES if any(m.key in found for found in best.values())]
     lines = [["", *(m.title for m in shown)]]
     for point, found in best.items():

@@ -28,6 +28,10 @@ DEFAULTS = {
     "complete": True,
     "left_out": {},
 }
+#: What every record has, its machine, and each of its results.
+TOP = ("repeat", "scale")
+MACHINE = ("date", "commit", "cpu", "cores", "memory_gib", "system", "python", "versions")
+ROW = ("workload", "title", "metric", "n_test", "threads", "peer", "growth", "settings", "best", "runs")
 MARKS = {findings.AHEAD: "▲", findings.EVEN: "≈", findings.BEHIND: "▼"}
 
 
@@ -39,14 +43,22 @@ def check_packages() -> None:
 
 def check_record(record: Any, name: str) -> None:
     """Raise if a file is not what a comparison writes."""
-    lacking = [key for key in ("machine", "repeat", "scale", "results") if key not in record] if isinstance(record, dict) else ["machine"]
-    if lacking:
-        raise ValueError(f"{name} is no result of a comparison: it has no {', '.join(map(repr, lacking))}")
+    if not isinstance(record, dict) or not isinstance(record.get("results"), list) or "machine" not in record:
+        raise ValueError(f"{name} is no result of a comparison: it must be an object with 'machine' and 'results'")
     if not record["results"]:
         raise ValueError(f"{name} has no results: nothing was measured")
-    unknown = sorted({row["peer"] for row in record["results"]} - set(PEERS))
+    unknown = sorted({str(row.get("peer")) for row in record["results"] if isinstance(row, dict)} - set(PEERS))
     if unknown:
         raise ValueError(f"{name} has results of {', '.join(unknown)}, which this version does not know; it knows {', '.join(PEERS)}")
+    parts = [
+        (record, TOP, "it"),
+        (record["machine"], MACHINE, "its machine"),
+        *((row, ROW, f"result {i}") for i, row in enumerate(record["results"])),
+    ]
+    for part, keys, what in parts:
+        lacking = [key for key in keys if not isinstance(part, dict) or key not in part]
+        if lacking:
+            raise ValueError(f"{name} is no result of a comparison: {what} has no {', '.join(map(repr, lacking))}")
 
 
 def write_page(record: Row, path: Path) -> None:

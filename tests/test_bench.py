@@ -385,9 +385,12 @@ def test_options_that_do_not_go_together(options, says, capsys, monkeypatch):
     [
         ("{", "is not JSON"),
         ("[]", "is no result of a comparison"),
-        ('{"machine": {}, "repeat": 1, "scale": 1}', "has no 'results'"),
+        ('{"machine": {}, "repeat": 1, "scale": 1}', "an object with 'machine' and 'results'"),
         ('{"machine": {}, "repeat": 1, "scale": 1, "results": []}', "nothing was measured"),
         ('{"machine": {}, "repeat": 1, "scale": 1, "results": [{"peer": "other"}]}', "results of other, which this version does not know"),
+        ('{"machine": {}, "repeat": 1, "results": [{"peer": "xgboost"}]}', "it has no 'scale'"),
+        ('{"machine": {}, "repeat": 1, "scale": 1, "results": [{"peer": "xgboost"}]}', "its machine has no 'date', 'commit'"),
+        (json.dumps(record({"peer": "xgboost", "threads": 1})), "result 0 has no 'workload', 'title'"),
     ],
 )
 def test_files_that_are_no_results(content, says, tmp_path, capsys):

@@ -61,7 +61,7 @@ class Preset:
 
 
 QUICK = Preset(("higgs-depth", "higgs-leaves", "higgs-symmetric", "small-1k"), (), scale=0.1, repeat=1, timeout=120.0)
-FULL = Preset(tuple(WORKLOADS), FACTORS, scale=1.0, repeat=2, timeout=300.0)
+FULL = Preset(tuple(WORKLOADS), FACTORS, scale=1.0, repeat=2, timeout=180.0)
 #: Processes that want a core, on average over a minute, from which the machine counts as busy.
 BUSY = 0.7
 #: Options that say what to measure: they do not go with --report-from.
