@@ -258,9 +258,9 @@ def _tell(record: dict[str, Any], written: list[Path], as_json: bool) -> None:
         write_json(record)
     else:
         print(f"The closest other library at each point: its time and memory over {OURS}'s (above 1, {OURS} needs less),")
-        print(f"and by how much its held-out loss is above {OURS}'s.")
+        print(f"and by how much its held-out loss is above {OURS}'s.\n")
         print(text_table(record))
-        print(f"A library is ahead of {OURS} in {len(where_we_lose(record))} measured values.")
+        print(f"\nA library is ahead of {OURS} in {len(where_we_lose(record))} measured values.")
     for point, peer, why in failures(record):
         say(f"{peer} gave no result at {point}: {why}")
     say(f"written: {', '.join(map(str, written))}")
