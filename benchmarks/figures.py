@@ -102,15 +102,15 @@ def dot_panel(name: str, measure: Measure, values: dict[str, float]) -> str:
     return _svg(name, (WIDTH, 0.24 * len(peers) + 0.75), draw, heading(measure), what)
 
 
-def legend_key(peer: str) -> str:
-    """The line and marker of a library, as wide as two letters."""
+def legend_key(name: str, peer: str) -> str:
+    """The line and marker of a library, as wide as a word."""
 
     def draw(axis: Any) -> None:
         axis.plot([0, 0.5, 1], [0, 0, 0], markevery=[1], clip_on=False, **_look(peer))
         axis.set_axis_off()
         axis.set_xlim(0, 1)
 
-    return _svg(f"key-{peer}", (0.44, 0.16), draw, "", peer)
+    return _svg(name, (0.56, 0.16), draw, "", peer)
 
 
 def heading(measure: Measure) -> str:
@@ -146,10 +146,11 @@ def _value_axis(axis: Any, measure: Measure, values: list[float]) -> None:
 
 
 def _ticks(axis: Any, low: float, high: float) -> None:
-    """Labels at 1, 2, 5, 10, ... as dense as there is room."""
+    """Labels at round numbers, as dense as there is room."""
     ticker = load("matplotlib.ticker", "the page of a benchmark")
     decades = math.log10(high / low)
-    steps = (1.0, 2.0, 5.0) if decades < 1.7 else (1.0, 3.0) if decades < 2.6 else (1.0,)
+    dense = [(0.7, (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)), (1.7, (1.0, 2.0, 5.0)), (2.6, (1.0, 3.0))]
+    steps = next((subs for most, subs in dense if decades < most), (1.0,))
     axis.set_major_locator(ticker.LogLocator(subs=steps))
     axis.set_major_formatter(ticker.FuncFormatter(lambda v, _: short(v)))
 
@@ -178,7 +179,7 @@ def _inline(svg: str, name: str, what: str) -> str:
     body = re.sub(r"<style.*?</style>|<metadata.*?</metadata>", "", body, flags=re.DOTALL)
     body = re.sub(r'<g id="[^"]*">', "<g>", body).replace("xlink:href=", "href=")
     body = re.sub(r'\bid="', f'id="{name}-', body).replace('href="#', f'href="#{name}-').replace("url(#", f"url(#{name}-")
-    body = re.sub(r"(\d\.\d\d)\d+", r"\1", body)
+    body = re.sub(r' (?:d|x|y|transform)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found.group()), body)  # never in text
     body = re.sub(r">\s+<", "><", body).strip()
     width, height = box.split('"')[1].split()[2:]
     size = f'width="{width}pt" height="{height}pt"'

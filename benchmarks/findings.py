@@ -92,9 +92,14 @@ def closest(record: Row) -> dict[str, dict[str, Duel]]:
     for duel in duels(record):
         at_point = best.setdefault(duel.point, {})
         known = at_point.get(duel.measure.key)
-        if known is None or duel.ratio < known.ratio:
+        if known is None or _closeness(duel) < _closeness(known):
             at_point[duel.measure.key] = duel
     return best
+
+
+def _closeness(duel: Duel) -> tuple[bool, float]:
+    """Those that are ahead beyond noise come first, then the smallest ratio."""
+    return duel.verdict != BEHIND, duel.ratio
 
 
 def failures(record: Row) -> list[tuple[str, str, str]]:
@@ -126,7 +131,7 @@ def digits(value: float, measure: Measure) -> str:
         return f"{value:.4f}"
     if value >= 100:
         return f"{value:,.0f}"
-    return f"{value:.3g}" if value < 1 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    return f"{value:#.3g}" if value < 1 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
 def against(duel: Duel) -> str:
@@ -139,6 +144,8 @@ def against(duel: Duel) -> str:
 def text_table(record: Row) -> str:
     """The closest library at every point, as plain text for a terminal."""
     best = closest(record)
+    if not best:
+        return f"Nothing to compare: no point was measured of {OURS} and of another library."
     shown = [m for m in MEASURES if any(m.key in found for found in best.values())]
     lines = [["", *(m.title for m in shown)]]
     for point, found in best.items():

@@ -28,6 +28,10 @@ DEFAULTS = {
     "complete": True,
     "left_out": {},
 }
+#: What every record has, its machine, and each of its results.
+TOP = ("repeat", "scale")
+MACHINE = ("date", "commit", "cpu", "cores", "memory_gib", "system", "python", "versions")
+ROW = ("workload", "title", "metric", "n_test", "threads", "peer", "growth", "settings", "best", "runs")
 MARKS = {findings.AHEAD: "▲", findings.EVEN: "≈", findings.BEHIND: "▼"}
 
 
@@ -39,14 +43,22 @@ def check_packages() -> None:
 
 def check_record(record: Any, name: str) -> None:
     """Raise if a file is not what a comparison writes."""
-    lacking = [key for key in ("machine", "repeat", "scale", "results") if key not in record] if isinstance(record, dict) else ["machine"]
-    if lacking:
-        raise ValueError(f"{name} is no result of a comparison: it has no {', '.join(map(repr, lacking))}")
+    if not isinstance(record, dict) or not isinstance(record.get("results"), list) or "machine" not in record:
+        raise ValueError(f"{name} is no result of a comparison: it must be an object with 'machine' and 'results'")
     if not record["results"]:
         raise ValueError(f"{name} has no results: nothing was measured")
-    unknown = sorted({row["peer"] for row in record["results"]} - set(PEERS))
+    unknown = sorted({str(row.get("peer")) for row in record["results"] if isinstance(row, dict)} - set(PEERS))
     if unknown:
         raise ValueError(f"{name} has results of {', '.join(unknown)}, which this version does not know; it knows {', '.join(PEERS)}")
+    parts = [
+        (record, TOP, "it"),
+        (record["machine"], MACHINE, "its machine"),
+        *((row, ROW, f"result {i}") for i, row in enumerate(record["results"])),
+    ]
+    for part, keys, what in parts:
+        lacking = [key for key in keys if not isinstance(part, dict) or key not in part]
+        if lacking:
+            raise ValueError(f"{name} is no result of a comparison: {what} has no {', '.join(map(repr, lacking))}")
 
 
 def write_page(record: Row, path: Path) -> None:
@@ -109,9 +121,12 @@ def warnings(record: Row) -> list[str]:
     if record["repeat"] < 2:
         found.append("Everything was measured once: differences of some percent mean little.")
     names = report.point_names(record)
-    for key, rows in report.groups(record).items():
-        if line := report.disturbed_line(rows, record["machine"]["cores"]):
-            found.append(f"{names[key]}: {line.replace('*', '')}")
+    cores = record["machine"]["cores"]
+    disturbed = {names[key]: line for key, rows in report.groups(record).items() if (line := report.disturbed_line(rows, cores))}
+    if disturbed:
+        point, line = next(iter(disturbed.items()))
+        found.append(f"Other work went on at {', '.join(disturbed)}: such times say little and should be measured again.")
+        found.append(f"{point}, for one: {line.replace('*', '')}")
     if not any(row["peer"] == OURS and row["best"] for row in record["results"]):
         found.append(f"{OURS} itself was not measured: there is nothing to compare with.")
     return found
@@ -174,7 +189,7 @@ def sweep(record: Row, factor: str, points: list[dict[str, Any]]) -> dict[str, A
         "values": [f"{v:,}" for v in values],
         "panels": panels,
         "tables": tables,
-        "legend": [(peer, figures.legend_key(peer)) for peer in peers],
+        "legend": [(peer, figures.legend_key(f"{factor}-key-{peer}", peer)) for peer in peers],
         "growth": growth_text(factor, values, rows, peers),
     }
 
@@ -186,8 +201,14 @@ def _series(peer: str, values: list[int], line: list[float | None], measure: Mea
 
 def _table_line(peer: str, line: list[float | None], measure: Measure) -> dict[str, Any]:
     first, last = line[0], line[-1]
-    grown = f"{last / first:.3g}×" if first and last and measure is not LOSS and len(line) > 1 else "–"
+    grown = f"{times(last / first)}×" if first and last and measure is not LOSS and len(line) > 1 else "–"
     return {"peer": peer, "values": [amount(v, measure) for v in line], "grown": grown}
+
+
+def times(ratio: float) -> str:
+    """A ratio, small or large."""
+    ratio = float(f"{ratio:.3g}")
+    return f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.1f}" if ratio >= 10 else f"{ratio:.2f}"
 
 
 def growth_text(factor: str, values: list[int], rows: list[Row], peers: list[str]) -> str:
@@ -200,9 +221,9 @@ def growth_text(factor: str, values: list[int], rows: list[Row], peers: list[str
     if len(values) < 2 or not grown:
         return ""
     if factor == "threads":
-        each = ", ".join(f"{peer} {1 / times:.2f}×" for times, peer in sorted(grown))
+        each = ", ".join(f"{peer} {1 / slower:.2f}×" for slower, peer in sorted(grown))
         return f"Speed-up of the fit from {values[0]} to {values[-1]} threads: {each}."
-    each = ", ".join(f"{peer} {times:.3g}×" for times, peer in sorted(grown))
+    each = ", ".join(f"{peer} {times(slower)}×" for slower, peer in sorted(grown))
     return f"From {values[0]:,} to {values[-1]:,} {factor} ({values[-1] / values[0]:.3g}×) the time to fit grows: {each}."
 
 
@@ -251,5 +272,5 @@ def workload(record: Row, key: tuple[str, int], rows: list[Row]) -> dict[str, An
 
 def _cell(row: Row, rows: list[Row], measure: Measure) -> tuple[str, str]:
     """A value, and how many times ours it is."""
-    times = report.ratio(row, rows, measure.key)
-    return amount(row["best"].get(measure.key), measure), "" if times is None or row["peer"] == OURS or measure is LOSS else f"{times:.2f}×"
+    ratio = report.ratio(row, rows, measure.key)
+    return amount(row["best"].get(measure.key), measure), "" if ratio is None or row["peer"] == OURS or measure is LOSS else f"{ratio:.2f}×"

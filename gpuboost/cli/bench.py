@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,7 +61,9 @@ class Preset:
 
 
 QUICK = Preset(("higgs-depth", "higgs-leaves", "higgs-symmetric", "small-1k"), (), scale=0.1, repeat=1, timeout=120.0)
-FULL = Preset(tuple(WORKLOADS), FACTORS, scale=1.0, repeat=2, timeout=300.0)
+FULL = Preset(tuple(WORKLOADS), FACTORS, scale=1.0, repeat=2, timeout=180.0)
+#: Processes that want a core, on average over a minute, from which the machine counts as busy.
+BUSY = 0.7
 #: Options that say what to measure: they do not go with --report-from.
 MEASURING: tuple[str, ...] = ("full", "quick", "workloads", "sweeps", "growth", "peers", "threads", "device", "input", "repeat", "scale")
 MEASURING = (*MEASURING, "timeout", "out", "resume")
@@ -117,6 +120,7 @@ def run(args: argparse.Namespace) -> int:
     out = args.out or Path("gpuboost-bench")
     out.parent.mkdir(parents=True, exist_ok=True)
     comparison = Comparison(plan, with_ending(out, ".json"), _previous(with_ending(out, ".json")) if args.resume else None)
+    _warn_if_busy()
     interrupted = False
     try:
         _measure(comparison)
@@ -203,6 +207,13 @@ def _read(path: Path) -> dict[str, Any]:
 # --- measuring and telling
 
 
+def _warn_if_busy() -> None:
+    """Say so if other work goes on: libraries that spin at barriers then look far slower than they are."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if load > BUSY:
+        say(f"this machine is busy (load {load:.1f}): times will be too long, and for some libraries far too long")
+
+
 def _measure(comparison: Comparison) -> None:
     plan = comparison.plan
     total = len(plan.jobs) * plan.repeat
@@ -247,9 +258,9 @@ def _tell(record: dict[str, Any], written: list[Path], as_json: bool) -> None:
         write_json(record)
     else:
         print(f"The closest other library at each point: its time and memory over {OURS}'s (above 1, {OURS} needs less),")
-        print(f"and by how much its held-out loss is above {OURS}'s.")
+        print(f"and by how much its held-out loss is above {OURS}'s.\n")
         print(text_table(record))
-        print(f"A library is ahead of {OURS} in {len(where_we_lose(record))} measured values.")
+        print(f"\nA library is ahead of {OURS} in {len(where_we_lose(record))} measured values.")
     for point, peer, why in failures(record):
         say(f"{peer} gave no result at {point}: {why}")
     say(f"written: {', '.join(map(str, written))}")
