@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import html
-import io
 import math
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +10,7 @@ from typing import Any
 from gpuboost.benchmarks.findings import LOSS, Measure, digits
 from gpuboost.benchmarks.peers import OURS
 from gpuboost.extras import load
+from gpuboost.report.svg import inline_svg
 
 FONT = 8.5
 #: Inches of a panel: four stand side by side on a desktop, one fills a phone.
@@ -156,31 +154,13 @@ def _ticks(axis: Any, low: float, high: float) -> None:
 
 
 def _svg(name: str, size: tuple[float, float], draw: Callable[[Any], None], title: str, what: str) -> str:
-    """Draw one axis; the result stands inside a page: no namespaces, no ids that two figures share, text as text."""
-    matplotlib = load("matplotlib", "the page of a benchmark")
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": name, "font.size": FONT, "font.family": "sans-serif"})
-        figure = load("matplotlib.figure", "the page of a benchmark").Figure(figsize=size, layout="constrained")
+    """Draw one axis with a title."""
+
+    def draw_axis(figure: Any) -> None:
         axis = figure.add_subplot()
         axis.spines[["top", "right"]].set_visible(False)
         if title:
             axis.set_title(title, fontsize=FONT + 0.5, loc="left", fontweight="bold")
         draw(axis)
-        out = io.StringIO()
-        figure.savefig(out, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")), transparent=True)
-    return _inline(out.getvalue(), name, what)
 
-
-def _inline(svg: str, name: str, what: str) -> str:
-    found = re.search(r"<svg[^>]*(viewBox=\"[^\"]*\")[^>]*>(.*)</svg>", svg, re.DOTALL)
-    assert found is not None, "matplotlib writes one svg element"
-    box, body = found.groups()
-    body = re.sub(r"<style.*?</style>|<metadata.*?</metadata>", "", body, flags=re.DOTALL)
-    body = re.sub(r'<g id="[^"]*">', "<g>", body).replace("xlink:href=", "href=")
-    body = re.sub(r'\bid="', f'id="{name}-', body).replace('href="#', f'href="#{name}-').replace("url(#", f"url(#{name}-")
-    body = re.sub(r' (?:d|x|y|transform)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found.group()), body)  # never in text
-    body = re.sub(r">\s+<", "><", body).strip()
-    width, height = box.split('"')[1].split()[2:]
-    size = f'width="{width}pt" height="{height}pt"'
-    return f'<svg role="img" {box} {size} aria-label="{html.escape(what)}">{body}</svg>'
+    return inline_svg(name, size, draw_axis, what, FONT)

@@ -13,6 +13,7 @@ from gpuboost.benchmarks.peers import OURS, PEERS
 from gpuboost.benchmarks.report import Row
 from gpuboost.benchmarks.sweeps import FACTORS, Point
 from gpuboost.extras import load
+from gpuboost.report import page_style
 
 HERE = Path(__file__).parent
 #: What a sweep shows, one panel each.
@@ -86,7 +87,7 @@ def content(record: Row) -> dict[str, Any]:
     sweeps = {factor: record["sweeps"][factor] for factor in FACTORS if factor in record["sweeps"]}
     swept = {(p["workload"], p["threads"]) for points in sweeps.values() for p in points}
     return {
-        "style": "".join((HERE / name).read_text(encoding="utf-8") for name in ("base.css", "page.css")),
+        "style": page_style() + (HERE / "page.css").read_text(encoding="utf-8"),
         "record": record,
         "machine": machine,
         "commit": report.short_commit(machine),

@@ -14,6 +14,11 @@ from gpuboost.extras import load
 from gpuboost.files import atomic_write
 
 
+def page_style() -> str:
+    """The style sheet of all pages."""
+    return files("gpuboost.report").joinpath("page.css").read_text("utf-8")
+
+
 def write_report(
     model: Any,
     path: Any,
@@ -98,7 +103,7 @@ def _page(model: Any, X: Any, y: Any, sample_weight: Any, title: Any, train: Any
     folder = files("gpuboost.report")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     page: str = environment.from_string((folder / "page.html").read_text("utf-8")).render(
-        style=(folder / "page.css").read_text("utf-8"),
+        style=page_style(),
         title=printable(type(model).__name__ if title is None else title),
         estimator=type(model).__name__,
         task=sections.task(subject),

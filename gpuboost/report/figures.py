@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import html
-import io
-import re
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +10,9 @@ import numpy as np
 
 from gpuboost import export, plots
 from gpuboost.export import COLOURS
-from gpuboost.extras import load
 from gpuboost.importance import Table
 from gpuboost.report.judge import Calibration
+from gpuboost.report.svg import inline_svg
 
 #: Inches: narrow enough for a phone to show text of a readable size.
 WIDTH = 4.4
@@ -34,44 +29,9 @@ class Picture:
     caption: str
 
 
-@contextmanager
-def plain_style(name: str) -> Iterator[None]:
-    """The style of matplotlib itself, whatever the user has set, and ids that follow from the figure's name."""
-    matplotlib = load("matplotlib", "a report")
-    with matplotlib.rc_context(), warnings.catch_warnings():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(
-            {
-                "svg.fonttype": "none",
-                "svg.hashsalt": f"gpuboost {name}",
-                "font.size": plots.FONT,
-                "font.sans-serif": ["DejaVu Sans", "Verdana"],
-            }
-        )
-        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # the browser has fonts for them
-        yield
-
-
 def _picture(name: str, size: tuple[float, float], draw: Callable[[Any], None], alt: str, caption: str = "") -> Picture:
     """Draw a figure and make it part of a page."""
-    with plain_style(name):
-        figure = load("matplotlib.figure", "a report").Figure(figsize=size, layout="constrained")
-        draw(figure)
-        out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={key: None for key in ("Creator", "Date", "Format", "Type")})
-    return Picture(_inline(out.getvalue(), alt, round(96 * size[0])), caption)
-
-
-def _inline(svg: str, title: str, width: int) -> str:
-    """The SVG as part of a page: no namespaces, no names of groups, no styles for the whole page; a title for those who cannot see it."""
-    head, body = re.search(r"<svg ([^>]*)>(.*)</svg>", svg, re.DOTALL).groups()  # type: ignore[union-attr]
-    box = re.search(r'viewBox="[^"]*"', head).group()  # type: ignore[union-attr]
-    body = re.sub(r"<style.*?</style>", "", body, count=1, flags=re.DOTALL)
-    body = body.replace("xlink:href=", "href=")
-    body = re.sub(r'<g id="[^"]*"', "<g", body)
-    body = re.sub(r' (d|x|y|points|transform)="[^"]*"', lambda part: re.sub(r"(\.\d\d)\d+", r"\1", part.group()), body)
-    body = re.sub(r">\s+<", "><", body)
-    return f'<svg role="img" {box} style="--width:{width}px"><title>{html.escape(title)}</title>{body.strip()}</svg>'
+    return Picture(inline_svg(name, size, draw, alt), caption)
 
 
 # --- the model
