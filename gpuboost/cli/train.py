@@ -11,7 +11,7 @@ import numpy as np
 
 from gpuboost.backend import automatic_device, n_threads
 from gpuboost.cli.common import CliError, add_json, say, write_json
-from gpuboost.cli.data_options import ABOUT_TABLES, add_table_options, check_output, columns_found, names, open_with_options
+from gpuboost.cli.data_options import ABOUT_TABLES, add_table_options, check_output, columns_found, names, naming, open_with_options
 from gpuboost.cli.parameters import MODELS, check_parameters, make_model, read_parameters
 from gpuboost.cli.scores import scores
 from gpuboost.extras import load
@@ -97,7 +97,8 @@ def run(args: argparse.Namespace) -> int:
     if valid is not None and y_valid is not None:
         found["valid"] = scores(model, valid.x, y_valid, valid.weight)
     _dress(model, schema, target, parameters)
-    save_model(model, args.out)
+    with naming(args.out):
+        save_model(model, args.out)
     timings = {"read": read - begin, "fit": fitted - read}
     record = _record(args, data, target, schema, valid, model, device, found, timings)
     _tell_result(record, tell)

@@ -289,6 +289,6 @@ def test_a_full_disk_leaves_the_old_model(csv):
     process = begin(csv, "n_estimators=50", preexec_fn=limit, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
     _, said = process.communicate(timeout=120)
     assert process.returncode == 1
-    assert re.search("error: .*File too large", said) and "Traceback" not in said
+    assert re.search("error: .*model.gb: File too large", said) and "Traceback" not in said
     assert Path("model.gb").read_bytes() == b"the old one"
     assert sorted(os.listdir(csv)) == ["model.gb", "table.csv"]
