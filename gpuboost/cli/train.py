@@ -18,7 +18,7 @@ from gpuboost.extras import load
 from gpuboost.io import save_model
 from gpuboost.schema import TableSchema
 from gpuboost.tables import Part, TrainingData, read_training, read_validation
-from gpuboost.tables.errors import shortened
+from gpuboost.tables.errors import check_columns, shortened
 from gpuboost.tables.target import TASKS, Target, codes_of, settle_target
 
 SUMMARY = "train a model on a table: writes model.gb"
@@ -185,8 +185,12 @@ def _prepared(args: argparse.Namespace, parameters: dict[str, Any], data: Traini
     known = model._get_param_names()
     if "verbose" in known and "verbose" not in parameters:
         model.verbose = int(not args.quiet)
-    if "categorical_features" in known and "categorical_features" not in parameters and data.text:
-        model.categorical_features = [data.columns.index(name) for name in data.text]
+    if "categorical_features" in known:
+        nominal = parameters.get("categorical_features", list(data.text) or None)
+        if isinstance(nominal, list):  # the matrix has no names
+            check_columns("categorical_features", [name for name in nominal if isinstance(name, str)], data.columns)
+            nominal = [data.columns.index(name) if isinstance(name, str) else name for name in nominal]
+        model.categorical_features = nominal
     return model
 
 
