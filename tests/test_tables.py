@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import os
 import sys
+import threading
 
 import numpy as np
 import pandas as pd
@@ -144,6 +146,15 @@ def test_standard_input(monkeypatch):
 
     monkeypatch.setattr(sys, "stdin", Pipe())
     same(read("-").train.x, [[1], [3]])
+
+
+def test_a_pipe_is_read_once(tmp_path):
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=("a,y\n1,2\n3,4\n",))
+    writer.start()
+    same(read(str(path)).train.x, [[1], [3]])
+    writer.join()
 
 
 def test_standard_input_may_be_packed(monkeypatch):

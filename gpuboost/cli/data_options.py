@@ -41,6 +41,17 @@ def names(text: str | None) -> list[str]:
 
 
 @contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Errors of the system, such as a full disk, with the name of the file that was written."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None or isinstance(error, BrokenPipeError):
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), path) from error
+
+
+@contextmanager
 def columns_found() -> Iterator[None]:
     """Hand matrices to a model that knows names of features: its columns were found by their names before."""
     with warnings.catch_warnings():

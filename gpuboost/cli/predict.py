@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpuboost.cli.common import CliError, add_json, say, write_json
-from gpuboost.cli.data_options import ABOUT_TABLES, add_table_options, check_output, columns_found, names, open_with_options
+from gpuboost.cli.data_options import ABOUT_TABLES, add_table_options, check_output, columns_found, names, naming, open_with_options
 from gpuboost.io import load_model
 from gpuboost.progress import Progress
 from gpuboost.tables import ModelColumns, Table, TableError
@@ -69,7 +69,8 @@ def run(args: argparse.Namespace) -> int:
         kept = names(args.id)
         check_columns(table.source.label, kept, table.names)
         n_rows = 0
-        with Progress(table.total, "predicting", table.unit, int(not args.quiet), scaled=True) as progress, open_writer(args.out) as writer:
+        progress = Progress(table.total, "predicting", table.unit, int(not args.quiet), scaled=True)
+        with progress, naming(args.out), open_writer(args.out) as writer:
             for x, own in _blocks(table, columns, kept, progress):
                 writer.write(own | _predictions(model, x, methods, own))
                 n_rows += len(x)

@@ -11,14 +11,14 @@ import numpy as np
 
 from gpuboost.backend import automatic_device, n_threads
 from gpuboost.cli.common import CliError, add_json, say, write_json
-from gpuboost.cli.data_options import ABOUT_TABLES, add_table_options, check_output, columns_found, names, open_with_options
+from gpuboost.cli.data_options import ABOUT_TABLES, add_table_options, check_output, columns_found, names, naming, open_with_options
 from gpuboost.cli.parameters import MODELS, check_parameters, make_model, read_parameters
 from gpuboost.cli.scores import scores
 from gpuboost.extras import load
 from gpuboost.io import save_model
 from gpuboost.schema import TableSchema
 from gpuboost.tables import Part, TrainingData, read_training, read_validation
-from gpuboost.tables.errors import shortened
+from gpuboost.tables.errors import check_columns, shortened
 from gpuboost.tables.target import TASKS, Target, codes_of, settle_target
 
 SUMMARY = "train a model on a table: writes model.gb"
@@ -97,7 +97,8 @@ def run(args: argparse.Namespace) -> int:
     if valid is not None and y_valid is not None:
         found["valid"] = scores(model, valid.x, y_valid, valid.weight)
     _dress(model, schema, target, parameters)
-    save_model(model, args.out)
+    with naming(args.out):
+        save_model(model, args.out)
     timings = {"read": read - begin, "fit": fitted - read}
     record = _record(args, data, target, schema, valid, model, device, found, timings)
     _tell_result(record, tell)
@@ -184,8 +185,12 @@ def _prepared(args: argparse.Namespace, parameters: dict[str, Any], data: Traini
     known = model._get_param_names()
     if "verbose" in known and "verbose" not in parameters:
         model.verbose = int(not args.quiet)
-    if "categorical_features" in known and "categorical_features" not in parameters and data.text:
-        model.categorical_features = [data.columns.index(name) for name in data.text]
+    if "categorical_features" in known:
+        nominal = parameters.get("categorical_features", list(data.text) or None)
+        if isinstance(nominal, list):  # the matrix has no names
+            check_columns("categorical_features", [name for name in nominal if isinstance(name, str)], data.columns)
+            nominal = [data.columns.index(name) if isinstance(name, str) else name for name in nominal]
+        model.categorical_features = nominal
     return model
 
 

@@ -17,6 +17,7 @@ empty
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 DAY = 86_400.0
 
 
+@lru_cache
 def kind_of(arrow_type: Any) -> str | None:
     """The kind of an Arrow type; None if it cannot be a feature."""
     types = load("pyarrow", "reading tables").types
@@ -45,6 +47,13 @@ def kind_of(arrow_type: Any) -> str | None:
         "empty": (types.is_null,),
     }
     return next((kind for kind, own in tests.items() if any(test(arrow_type) for test in own)), None)
+
+
+@lru_cache
+def is_float(arrow_type: Any) -> bool:
+    """Whether numpy has this type of floating-point numbers, and so do the kernels."""
+    pa = load("pyarrow", "reading tables")
+    return arrow_type in (pa.float64(), pa.float32())
 
 
 def joined(a: str, b: str) -> str:
@@ -65,6 +74,10 @@ def to_numbers(column: Any) -> np.ndarray:
     """A column of any kind but text as float64 or float32, NaN where it has no value."""
     if isinstance(column, np.ndarray):
         return column if column.dtype.kind == "f" else column.astype(np.float64)
+    numbers: np.ndarray
+    if is_float(column.type):
+        numbers = column.to_numpy(zero_copy_only=False)
+        return numbers
     pa = load("pyarrow", "reading tables")
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -73,9 +86,7 @@ def to_numbers(column: Any) -> np.ndarray:
         return _seconds(pa, column)
     if kind == "empty":
         return np.full(len(column), np.nan)
-    if column.type not in (pa.float64(), pa.float32()):
-        column = column.cast(pa.float64(), safe=False)
-    numbers: np.ndarray = column.to_numpy(zero_copy_only=False)
+    numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return numbers
 
 

@@ -211,7 +211,7 @@ class DelimitedTable:
                 table = self._csv.read_csv(
                     self._arrow.BufferReader(chunk.data),
                     self._csv.ReadOptions(use_threads=False, block_size=max(len(chunk.data), 1) + 1, column_names=self.names),
-                    self._csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+                    self._csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=b'"' in chunk.data),
                     self._convert_options(columns, types),
                 )
                 return table.combine_chunks().to_batches()[0] if table.num_rows else table

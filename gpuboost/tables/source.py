@@ -69,19 +69,27 @@ class Source:
         self.path, self.label = path, "standard input" if path == "-" else path
         self._copy: Any = None
         self.size: int | None = None
-        if path == "-" and keep:
-            self._copy = tempfile.NamedTemporaryFile(prefix="gpuboost-")  # noqa: SIM115 (closed by close)
-            shutil.copyfileobj(sys.stdin.buffer, self._copy, 1 << 20)
-            self._copy.flush()
-            self.path = self._copy.name
+        if os.path.isdir(path):
+            raise IsADirectoryError(21, "is a folder; name a file", path)
+        if path == "-":
+            if keep:
+                self._keep(sys.stdin.buffer)
+        elif os.path.exists(path) and not os.path.isfile(path):  # a pipe, such as <(zcat table.csv.gz): it can be opened once
+            with open(path, "rb") as pipe:
+                self._keep(pipe)
         if self.path != "-":
-            if os.path.isdir(self.path):
-                raise IsADirectoryError(21, "is a folder; name a file", self.path)
             with open(self.path, "rb"):  # an error here says which file, and why
                 pass
             self.size = os.path.getsize(self.path)
-            if self.size == 0 and os.path.isfile(self.path):
+            if self.size == 0:
                 raise TableError(f"{self.label}: the file is empty")
+
+    def _keep(self, stream: BinaryIO) -> None:
+        """Copy a stream to a temporary file and read that."""
+        self._copy = tempfile.NamedTemporaryFile(prefix="gpuboost-")  # noqa: SIM115 (closed by close)
+        shutil.copyfileobj(stream, self._copy, 1 << 20)
+        self._copy.flush()
+        self.path = self._copy.name
 
     def open(self) -> Stream:
         """The bytes from the beginning, unpacked; standard input that was not kept can be opened once."""

@@ -50,16 +50,22 @@ def open_writer(path: str) -> Iterator[Writer]:
 
 
 class _KeptOpen(io.RawIOBase):
-    """A file that its user cannot close: whoever has opened it does that."""
+    """A file that its user cannot close, as whoever has opened it does that; writers may say their last words to one that is abandoned."""
 
     def __init__(self, file: BinaryIO) -> None:
-        self._file = file
+        self._file, self._written, self.abandoned = file, 0, False
 
     def writable(self) -> bool:
         return True
 
+    def tell(self) -> int:
+        return self._written
+
     def write(self, data: Any) -> int:
-        return self._file.write(data)
+        if not self.abandoned:
+            self._file.write(data)
+        self._written += len(data)
+        return len(data)
 
 
 class Writer:
@@ -67,7 +73,8 @@ class Writer:
 
     def __init__(self, file: BinaryIO, kind: str, packing: str | None) -> None:
         self._arrow, self._kind = load("pyarrow", "writing tables"), kind
-        self._file: Any = self._arrow.CompressedOutputStream(_KeptOpen(file), packing) if packing else file
+        self._kept = _KeptOpen(file)
+        self._file: Any = self._arrow.CompressedOutputStream(self._kept, packing) if packing else self._kept
         self._packed = packing is not None
         self._writer: Any = None
 
@@ -100,4 +107,6 @@ class Writer:
 
     def abandon(self) -> None:
         """Let go of the file without caring for its content; the error that led here counts, not those that follow from it."""
-        self._writer = None
+        self._kept.abandoned = True
+        if self._packed:
+            self._file.close()

@@ -147,6 +147,24 @@ def test_bad_tables_leave_the_old_result(trained, capsys, text, message, monkeyp
     assert sorted(os.listdir()) == ["model.gb", "new.csv", "p.csv", "table.csv"]
 
 
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "feather"])
+def test_a_full_disk(trained, capfd, ending):
+    os.symlink("/dev/full", f"p.{ending}")
+    assert main(["predict", "model.gb", "table.csv", "--out", f"p.{ending}", "--quiet"]) == 1
+    assert capfd.readouterr().err == f"gpuboost: error: p.{ending}: No space left on device\n"
+
+
+@pytest.mark.parametrize("ending", ["csv.gz", "parquet", "feather"])
+def test_an_error_halfway_leaves_nothing(trained, capfd, ending, monkeypatch):
+    monkeypatch.setattr(command, "BLOCK_BYTES", 1)
+    with open("table.csv", "a") as file:
+        file.write("1,2\n")
+    monkeypatch.setattr(delimited, "CHUNK", 700)
+    assert main(["predict", "model.gb", "table.csv", "--out", f"p.{ending}", "--quiet"]) == 2
+    assert capfd.readouterr().err == "gpuboost: error: table.csv, line 602: expected 7 fields, found 2\n"
+    assert sorted(os.listdir()) == ["model.gb", "table.csv"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

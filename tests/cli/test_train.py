@@ -83,6 +83,27 @@ def test_other_models_split_texts_into_sets(name, csv, frame, capsys):
     assert result(capsys)["classes"] == [0, 1, 2]
 
 
+def test_numbers_can_be_categories_too(csv, frame):
+    chosen = 'categorical_features=["grade"]'
+    assert train("--model", "tree", "--target", "price", "--drop", "good,colour", chosen, "max_depth=3", "--valid-fraction", "0") == 0
+    x = frame[["a", "b", "c", "grade"]]
+    model = gb.DecisionTreeRegressor(max_depth=3, categorical_features=["grade"]).fit(x, frame.price)
+    assert gb.load_model("model.gb").fingerprint() == model.fingerprint()
+
+
+def test_the_report_is_about_the_rows_that_were_held_out(csv, monkeypatch):
+    asked = {}
+
+    def report(model, path, x, y, sample_weight, **more):
+        asked.update(more, path=path, shape=x.shape, labels=set(y), sample_weight=sample_weight)
+
+    monkeypatch.setattr(gb.GPUBoostClassifier, "report", report, raising=False)
+    assert train("--target", "good", "--drop", "price,grade", *FEW, "--report", "page.html") == 0
+    assert asked["path"] == "page.html" and asked["shape"][0] < 100 and asked["labels"] == {"no", "yes"}
+    assert asked["title"] == "good from table.csv" and asked["model_path"] == "model.gb"
+    assert set(asked["timings"]) == {"read", "fit"} and len(asked["train"][0]) > 500
+
+
 def test_a_tenth_of_the_rows_is_held_out(csv, capsys):
     assert train("--target", "price", *FEW, "--json") == 0
     out, said = capsys.readouterr()
@@ -289,6 +310,6 @@ def test_a_full_disk_leaves_the_old_model(csv):
     process = begin(csv, "n_estimators=50", preexec_fn=limit, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
     _, said = process.communicate(timeout=120)
     assert process.returncode == 1
-    assert re.search("error: .*File too large", said) and "Traceback" not in said
+    assert re.search("error: .*model.gb: File too large", said) and "Traceback" not in said
     assert Path("model.gb").read_bytes() == b"the old one"
     assert sorted(os.listdir(csv)) == ["model.gb", "table.csv"]
