@@ -36,10 +36,36 @@ class TableSchema:
                 raise ValueError(f"the values of text column {name!r} must be ascending texts, and the column a feature")
         return cls(target, task, columns, text)
 
-    def numbers(self, name: str, values: Any) -> np.ndarray:
-        """Texts of a column as numbers; NaN for None and for texts that training has not seen."""
-        place = {value: float(i) for i, value in enumerate(self.text[name])}
-        return np.array([place.get(value, np.nan) for value in values], np.float64)
+    def features(self, frame: Any) -> Any:
+        """Make the columns that the model wants of a pandas data frame: in its order, with numbers for texts.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Rows with at least the columns of the table that the model was trained on, its target aside.
+
+        Returns
+        -------
+        pandas.DataFrame
+            What the model's ``predict`` takes. A text that training has not seen is missing.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> schema = TableSchema("price", "regression", ["name", "weight"], {"name": ["apple", "pear"]})
+        >>> schema.features(pd.DataFrame({"weight": [150, 90], "name": ["pear", "plum"]}))
+           name  weight
+        0   1.0     150
+        1   NaN      90
+        """
+        missing = [name for name in self.columns if name not in frame.columns]
+        if missing:
+            raise ValueError(f"frame lacks columns that the model needs: {', '.join(map(repr, missing))}")
+        out = frame[self.columns].copy()
+        for name, values in self.text.items():
+            place = {value: float(i) for i, value in enumerate(values)}
+            out[name] = np.array([place.get(value, np.nan) for value in frame[name]], np.float64)
+        return out
 
 
 def _are_texts(values: Any) -> bool:

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pytest
+from command_process import interrupt, start
 
 import gpuboost as gb
 from gpuboost.cli import main
@@ -51,6 +53,17 @@ def test_streamed_predictions_are_those_in_memory(trained, frame, ending, monkey
     assert out.prediction.tolist() == trained.predict(x).tolist()
     np.testing.assert_array_equal(out[["probability_no", "probability_yes"]], trained.predict_proba(x))
     np.testing.assert_array_equal(out.raw, trained.decision_function(x))
+
+
+def test_the_same_in_python(trained, frame):
+    """A model knows the columns of its table, and how texts became numbers."""
+    other = frame.assign(colour=frame.colour.where(frame.index % 2 == 0, "mauve"))[[*FEATURES[::-1], "price"]]
+    x = trained.table_.features(other)
+    expected = coded(frame).assign(colour=lambda t: t.colour.where(t.index % 2 == 0))
+    pd.testing.assert_frame_equal(x, expected.astype({"colour": float}))
+    assert trained.predict(x).tolist() == trained.predict(expected).tolist()
+    with pytest.raises(ValueError, match="frame lacks columns that the model needs: 'colour'"):
+        trained.table_.features(frame.drop(columns="colour"))
 
 
 def test_columns_are_found_by_name_and_kept_on_request(trained, frame, capsys):
@@ -186,3 +199,18 @@ def test_numbers_have_no_probabilities(csv, capsys):
     assert main(["train", "table.csv", "--target", "price", "n_estimators=2", "--quiet"]) == 0
     assert main(["predict", "model.gb", "table.csv", "--proba", "--out", "p.csv"]) == 2
     assert "--proba: a GPUBoostRegressor has no predict_proba" in capsys.readouterr().err
+
+
+def test_ctrl_c_leaves_no_half_of_a_result(trained, csv):
+    """Neither under the name of the result nor beside it, and what was there before stays."""
+    Path("p.csv").write_text("the old one")
+    process = start("predict", csv / "model.gb", "-", "--out", csv / "p.csv", stdin=subprocess.PIPE)
+    process.stdin.write(b"a,b,c,colour\n" + b"1,2,3,red\n" * 500_000)
+    process.stdin.flush()
+    while not list(csv.glob(".gpuboost-*.tmp")):  # the result so far
+        assert process.poll() is None
+        time.sleep(0.01)
+    said = interrupt(process)
+    assert process.returncode == 130 and b"interrupted" in said and b"Traceback" not in said
+    assert Path("p.csv").read_text() == "the old one"
+    assert sorted(os.listdir(csv)) == ["model.gb", "p.csv", "table.csv"]

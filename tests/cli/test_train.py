@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from command_process import interrupt, start
 from sklearn.datasets import dump_svmlight_file
 
 import gpuboost as gb
@@ -102,6 +103,13 @@ def test_the_report_is_about_the_rows_that_were_held_out(csv, monkeypatch):
     assert asked["path"] == "page.html" and asked["shape"][0] < 100 and asked["labels"] == {"no", "yes"}
     assert asked["title"] == "good from table.csv" and asked["model_path"] == "model.gb"
     assert set(asked["timings"]) == {"read", "fit"} and len(asked["train"][0]) > 500
+
+
+def test_the_report_is_a_page(csv):
+    """With names and classes of the table, and without a warning about either."""
+    assert train("--target", "good", "--drop", "price,grade", *FEW, "--report", "page.html") == 0
+    page = Path("page.html").read_text()
+    assert gb.load_model("model.gb").fingerprint() in page and "colour" in page and ">yes<" in page and "good from table.csv" in page
 
 
 def test_a_tenth_of_the_rows_is_held_out(csv, capsys):
@@ -254,19 +262,7 @@ def test_unknown_options_are_not_taken_for_parameters(csv, capsys):
 
 
 def begin(csv, *more, **options):
-    command = [
-        sys.executable,
-        "-m",
-        "gpuboost",
-        "train",
-        str(csv / "table.csv"),
-        "--target",
-        "price",
-        "--out",
-        str(csv / "model.gb"),
-        *more,
-    ]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT, **options)
+    return start("train", csv / "table.csv", "--target", "price", "--out", csv / "model.gb", *more, text=True, **options)
 
 
 def wait_for(process, word):
@@ -279,23 +275,21 @@ def wait_for(process, word):
 def test_ctrl_c_during_training_leaves_nothing(csv):
     process = begin(csv, "n_estimators=1000000", "verbose=1000")
     wait_for(process, "training: ")
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    said = interrupt(process)
     assert process.returncode == 130
     assert "interrupted" in said and "Traceback" not in said
     assert os.listdir(csv) == ["table.csv"]
 
 
 def test_ctrl_c_during_reading_leaves_nothing(csv):
-    command = [sys.executable, "-m", "gpuboost", "train", "-", "--target", "price", "--out", str(csv / "model.gb")]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, env={**os.environ, "TMPDIR": str(csv)})
+    options = {"stdin": subprocess.PIPE, "env": {**os.environ, "TMPDIR": str(csv)}}
+    process = start("train", "-", "--target", "price", "--out", csv / "model.gb", **options)
     process.stdin.write(b"a,price\n")
     process.stdin.flush()
     while not any(name.startswith("gpuboost-") for name in os.listdir(csv)):  # the copy of standard input
         assert process.poll() is None
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    said = interrupt(process)
     assert process.returncode == 130 and b"Traceback" not in said
     assert os.listdir(csv) == ["table.csv"]
 
@@ -307,7 +301,7 @@ def test_a_full_disk_leaves_the_old_model(csv):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
-    process = begin(csv, "n_estimators=50", preexec_fn=limit, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    process = begin(csv, "n_estimators=50", before=limit, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
     _, said = process.communicate(timeout=120)
     assert process.returncode == 1
     assert re.search("error: .*model.gb: File too large", said) and "Traceback" not in said
