@@ -19,6 +19,8 @@ import gpuboost as gb
 
 PAGE = Path(__file__).parents[1] / "docs" / "parameters.md"
 NONE = "–"
+#: Asked before any test trains with XGBoost, which takes the setting for the whole process from a model's parameters.
+XGBOOST_VERBOSITY = xgboost.get_config()["verbosity"]
 
 #: Our parameter: its names in XGBoost, LightGBM and scikit-learn's HistGradientBoosting. A text in round brackets is shown as it is.
 NAMES = {
@@ -68,7 +70,7 @@ def xgboost_defaults():
     collect(json.loads(model.get_booster().save_config()))
     own = {name: getattr(xgboost.XGBClassifier(), name) for name in ("early_stopping_rounds", "eval_metric", "importance_type")}
     rounds = xgboost.XGBClassifier().get_num_boosting_rounds()
-    return found | own | {"n_estimators": rounds, "verbosity": xgboost.get_config()["verbosity"]}
+    return found | own | {"n_estimators": rounds, "verbosity": XGBOOST_VERBOSITY}
 
 
 @cache
@@ -97,7 +99,8 @@ def cell(name, known):
 
 def boosting_table():
     """Every parameter of GPUBoostClassifier; the regressor has the same but for class_weight."""
-    lines = ["| gpuboost | XGBoost | LightGBM | scikit-learn |", "|---|---|---|---|"]
+    versions = f"XGBoost {xgboost.__version__} | LightGBM {lightgbm.__version__} | scikit-learn {sklearn.__version__}"
+    lines = [f"| gpuboost | {versions} |", "|---|---|---|---|"]
     known = xgboost_defaults(), lightgbm_defaults(), defaults(sklearn.ensemble.HistGradientBoostingClassifier)
     for name, default in defaults(gb.GPUBoostClassifier).items():
         peers = [cell(own, values) for own, values in zip(NAMES[name], known, strict=True)]
@@ -108,7 +111,7 @@ def boosting_table():
 def classical_table(ours, theirs):
     """Parameters of one of our estimators beside those of the same name in scikit-learn."""
     own, other = defaults(ours), defaults(theirs)
-    lines = ["| parameter | gpuboost | scikit-learn |", "|---|---|---|"]
+    lines = [f"| parameter | gpuboost | scikit-learn {sklearn.__version__} |", "|---|---|---|"]
     for name in [*own, *(name for name in other if name not in own)]:
         lines.append(f"| `{name}` | {shown(own[name]) if name in own else NONE} | {shown(other[name]) if name in other else NONE} |")
     return lines
@@ -132,8 +135,18 @@ def page():
     return text
 
 
+def ours(text):
+    """What the tables of a page say about our parameters."""
+    cells = [line.split(" | ") for line in text.splitlines() if line.startswith("| `")]
+    return [row[:1] if len(row) == 4 else row[:2] for row in cells if row[1] != NONE or len(row) == 4]
+
+
 def test_the_page_is_up_to_date():
-    assert PAGE.read_text() == page()
+    """In every word with the versions that it names; with others, in what it says about us: another library may change its defaults."""
+    now = page()
+    assert ours(PAGE.read_text()) == ours(now)
+    if boosting_table()[0] in PAGE.read_text():
+        assert PAGE.read_text() == now
 
 
 def test_every_boosting_parameter_is_in_the_table():
