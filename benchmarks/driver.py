@@ -154,6 +154,10 @@ def far_behind(job: Job, runs: dict[str, list[Run]], jobs: list[Job]) -> bool:
     return not own or min(own) > FAR_BEHIND * min(fits)
 
 
+#: Bytes below which memory growth says nothing: the allocator still has as much from the warm-up. Less counts as this much.
+LEAST_MEMORY = 4_000_000
+
+
 def summarise(runs: list[Run]) -> Run:
     """The best of all repetitions: of the fit as a whole (its binning and training are parts of the same run), of the other values each."""
     good = [run for run in runs if "error" not in run]
@@ -163,6 +167,8 @@ def summarise(runs: list[Run]) -> Run:
     for name in ("predict", "latency", "rss_growth"):
         values = [run[name] for run in good if run.get(name) is not None]
         best[name] = min(values) if values else None
+    if best["rss_growth"] is not None:
+        best["rss_growth"] = max(best["rss_growth"], LEAST_MEMORY)
     return best
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from gpuboost.benchmarks.driver import LEAST_MEMORY
 from gpuboost.benchmarks.peers import OURS
 from gpuboost.benchmarks.report import Row, groups, point_names
 
-#: A time or an amount of memory differs if it does by more than this part; memory also by more than these bytes.
-NOISE, MEMORY_NOISE = 0.03, 4_000_000
+#: A time or an amount of memory differs if it does by more than this part; memory also by more than ``LEAST_MEMORY``.
+NOISE = 0.03
 #: A loss differs if it does by more than this part, and by more standard errors of the difference than this, where they are known.
 LOSS_NOISE, LOSS_ERRORS = 0.001, 2.0
 
@@ -63,7 +64,7 @@ def duels(record: Row) -> list[Duel]:
         for row in rows:
             for measure in MEASURES:
                 a, b = row["best"].get(measure.key), ours.get(measure.key)
-                if row["peer"] != OURS and a is not None and b:  # nothing is a multiple of no memory
+                if row["peer"] != OURS and a is not None and b is not None:
                     found.append(Duel(names[key], measure, row["peer"], a, b, verdict(measure, a, b, row.get("loss_gap"))))
     return found
 
@@ -75,7 +76,7 @@ def verdict(measure: Measure, theirs: float, ours: float, gap: dict[str, float] 
         sure = gap is None or abs(gap["mean"]) > LOSS_ERRORS * gap["error"]
         differs = abs(part) > LOSS_NOISE and sure
     else:
-        differs = abs(part) > NOISE and (measure.key != "rss_growth" or abs(theirs - ours) > MEMORY_NOISE)
+        differs = abs(part) > NOISE and (measure.key != "rss_growth" or abs(theirs - ours) > LEAST_MEMORY)
     return EVEN if not differs else AHEAD if part > 0 else BEHIND
 
 

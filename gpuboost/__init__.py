@@ -6,7 +6,7 @@ from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.estimators.forest import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from gpuboost.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from gpuboost.export import export_text, plot_tree
-from gpuboost.io import ModelFormatError, load_model, save_model
+from gpuboost.io import ModelFormatError, load_model
 from gpuboost.plots import plot_importance, plot_metric
 
 __version__ = "0.1.0"
@@ -29,5 +29,4 @@ __all__ = [
     "plot_importance",
     "plot_metric",
     "plot_tree",
-    "save_model",
 ]

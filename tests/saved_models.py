@@ -116,7 +116,7 @@ def fitted(name):
 
 
 def round_trip(model, folder):
-    gb.save_model(model, folder / "model.gb")
+    model.save_model(folder / "model.gb")
     return gb.load_model(folder / "model.gb")
 
 

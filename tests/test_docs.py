@@ -137,7 +137,7 @@ def test_the_reference_has_every_public_name():
     pages = "\n".join(path.read_text() for path in (ROOT / "docs" / "api").glob("*.md"))
     documented = set(re.findall(r"^\.\. auto(?:class|function|exception):: gpuboost\.(\S+)", pages, re.M))
     public = {name for name in gb.__all__ if name not in ("__version__", "importance")}
-    public |= {f"importance.{name}" for name in ("Importance", "Table", "table", "plot", *gb.importance.METHODS)} | {"report.write_report"}
+    public |= {f"importance.{name}" for name in ("Importance", "Table", "table", "plot", *gb.importance.METHODS)}
     assert documented == public
 
 

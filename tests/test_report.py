@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.model_selection import train_test_split
 
 import gpuboost as gb
-from gpuboost.report import judge, write_report
+from gpuboost.report import judge
 from gpuboost.report.summary import bars_of, spark
 from gpuboost.report.words import number, percent, seconds
 from gpuboost.schema import TableSchema
@@ -334,7 +334,7 @@ def test_equal_input_gives_equal_bytes(cancer, tmp_path):
     X, X_new, y, y_new = cancer
     model = gb.GPUBoostClassifier(n_estimators=5).fit(X, y)
     before = dict(model.__dict__)
-    write_report(model, tmp_path / "a.html", X_new, y_new)
+    model.report(tmp_path / "a.html", X_new, y_new)
     with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "red"}):  # whatever style the user has
         model.report(str(tmp_path / "b.html"), X_new, y_new)
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()

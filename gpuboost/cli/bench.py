@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuboost.benchmarks.compare import choice
-from gpuboost.benchmarks.driver import Comparison, Plan, jobs_of, missing, problem_of
+from gpuboost.benchmarks.driver import Comparison, Plan, jobs_of, missing, problem_of, summarise
 from gpuboost.benchmarks.findings import failures, text_table, where_we_lose
 from gpuboost.benchmarks.page import check_packages, check_record, write_page
 from gpuboost.benchmarks.peers import OURS, PEERS
@@ -246,6 +246,8 @@ def _draw_again(args: argparse.Namespace) -> int:
     if given:
         raise CliError(f"--report-from measures nothing, so it does not go with {', '.join(given)}")
     record = _read(args.report_from)
+    for row in record["results"]:
+        row["best"] = summarise(row["runs"])
     page = Path(args.report) if args.report else args.report_from.with_suffix(".html")
     write_page(record, page)
     _tell(record, [page], args.json)

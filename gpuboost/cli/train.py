@@ -15,7 +15,6 @@ from gpuboost.cli.data_options import ABOUT_TABLES, add_table_options, check_out
 from gpuboost.cli.parameters import MODELS, check_parameters, make_model, read_parameters
 from gpuboost.cli.scores import scores
 from gpuboost.extras import load
-from gpuboost.io import save_model
 from gpuboost.schema import TableSchema
 from gpuboost.tables import Part, TrainingData, read_training, read_validation
 from gpuboost.tables.errors import check_columns, shortened
@@ -98,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
         found["valid"] = scores(model, valid.x, y_valid, valid.weight)
     _dress(model, schema, target, parameters)
     with naming(args.out):
-        save_model(model, args.out)
+        model.save_model(args.out)
     timings = {"read": read - begin, "fit": fitted - read}
     record = _record(args, data, target, schema, valid, model, device, found, timings)
     _tell_result(record, tell)

@@ -37,12 +37,20 @@ class BaseTrees(BaseEstimator):
         return tags
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
-        """Save the fitted estimator in a file, for ``gpuboost.load_model``; see ``gpuboost.save_model`` for what it keeps.
+        """Save the fitted estimator in a file, for ``gpuboost.load_model``.
+
+        The format is open and described in ``docs/format.md``: a JSON header and arrays, no pickle. Two equal models give equal files. The
+        file appears all at once: if anything goes wrong, what was under the name stays as it was. Everything that a fitted estimator knows
+        is saved, so that predictions, importances, out-of-bag estimates and warm starts go on after loading.
+
+        A parameter that a file cannot hold (a function as ``eval_metric`` or ``oob_score``, a splitter as ``cv``) is saved with its default
+        value, and a warning names it; a RandomState of a forest with the seed it gave. A CUDA device is saved as "auto", as the model may
+        be loaded where there is none.
 
         Parameters
         ----------
         path : str or path-like
-            Name of the file. It appears all at once, and what was under the name stays if anything goes wrong.
+            Name of the file. There is no fixed suffix; ``.gb`` is the custom.
         """
         from gpuboost.estimators._saving import save  # which imports all estimators
 
@@ -90,7 +98,10 @@ class BaseTrees(BaseEstimator):
         timings: Any = None,
         model_path: Any = None,
     ) -> None:
-        """Write a page about the fitted model: one HTML file that needs nothing else.
+        """Write a page about the fitted model: data, metrics, figures, importances, the first tree, parameters.
+
+        The page is one HTML file without scripts that loads nothing from anywhere. The same model, data and versions give the same bytes.
+        It appears under its name all at once or not at all.
 
         Parameters
         ----------
@@ -105,11 +116,24 @@ class BaseTrees(BaseEstimator):
         title : str, default=None
             Title of the page. None: the name of the estimator.
         train : tuple (X, y) or (X, y, sample_weight), default=None
-            The rows that the model was trained on, to compare with; forests with bootstrap samples get out-of-bag importances.
+            The rows that the model was trained on: their metrics stand beside those of X, their mean or class shares are the baseline, and
+            forests with bootstrap samples get out-of-bag importances.
         timings : mapping of str to float, default=None
-            Seconds that steps took, such as ``{"read": 0.2, "fit": 1.3}``.
+            Seconds that steps took, such as ``{"read": 0.2, "fit": 1.3}``; the model does not know them.
         model_path : str or path-like, default=None
             Where the model was saved, for the lines that load it.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sklearn.datasets import load_iris
+        >>> import gpuboost as gb
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> model = gb.GPUBoostClassifier(n_estimators=10).fit(X[::2], y[::2])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.report(f"{folder}/iris.html", X[1::2], y[1::2], title="Iris")
+        ...     print(open(f"{folder}/iris.html").readline().strip())
+        <!DOCTYPE html>
         """
         from gpuboost.report import write_report  # not with the library: only this needs it
 

@@ -66,47 +66,8 @@ KINDS = {
 # --- the whole
 
 
-def save_model(model: Any, path: str | os.PathLike[str]) -> None:
-    """Save a fitted estimator in a file.
-
-    The format is open and described in ``docs/format.md``: a JSON header and arrays, no pickle. Two equal models give equal files. The file
-    appears all at once: if anything goes wrong, what was under the name stays as it was. Everything that a fitted estimator knows is saved,
-    so that predictions, importances, out-of-bag estimates and warm starts go on after loading.
-
-    Parameters
-    ----------
-    model : estimator
-        Any fitted estimator of this library. A parameter that a file cannot hold (a function as ``eval_metric`` or ``oob_score``, a
-        splitter as ``cv``) is saved with its default value, and a warning names it; a RandomState of a forest with the seed it gave.
-        A CUDA device is saved as "auto", as the model may be loaded where there is none.
-    path : str or path-like
-        Name of the file. There is no fixed suffix; ``.gb`` is the custom.
-
-    See Also
-    --------
-    load_model : Load it again.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from sklearn.datasets import load_iris
-    >>> import gpuboost as gb
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = gb.GPUBoostClassifier(n_estimators=5, max_depth=2).fit(X, y)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     model.save_model(Path(folder, "iris.gb"))
-    ...     loaded = gb.load_model(Path(folder, "iris.gb"))
-    >>> loaded.fingerprint() == model.fingerprint()
-    True
-    >>> bool((loaded.predict_proba(X) == model.predict_proba(X)).all())
-    True
-    """
-    save(model, path)
-
-
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """What ``save_model`` does, as a function and as a method; warnings are for the caller's caller."""
+    """What the estimators' ``save_model`` does; warnings are for its caller."""
     header, arrays = describe(model)
     for name, what in header["not_stored"].items():
         instead = header["parameters"][name]
@@ -120,7 +81,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
-    """Load an estimator that ``save_model`` has saved.
+    """Load an estimator that its method ``save_model`` has saved.
 
     Everything is checked before anything is built: checksum, sizes, indices, trees without cycles, finite numbers. No code from the file is
     run, so that a file from anywhere can be loaded. It loads on machines with or without a GPU and predicts the same bits.
@@ -142,9 +103,21 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     OSError
         If the file cannot be read.
 
-    See Also
+    Examples
     --------
-    save_model : Save an estimator, with an example.
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.datasets import load_iris
+    >>> import gpuboost as gb
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = gb.GPUBoostClassifier(n_estimators=5, max_depth=2).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save_model(Path(folder, "iris.gb"))
+    ...     loaded = gb.load_model(Path(folder, "iris.gb"))
+    >>> loaded.fingerprint() == model.fingerprint()
+    True
+    >>> bool((loaded.predict_proba(X) == model.predict_proba(X)).all())
+    True
     """
     path = os.fspath(path)
     try:

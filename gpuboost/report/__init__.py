@@ -22,55 +22,16 @@ def page_style() -> str:
 def write_report(
     model: Any,
     path: Any,
-    X: Any = None,
-    y: Any = None,
-    sample_weight: Any = None,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
     *,
-    title: str | None = None,
-    train: Any = None,
-    timings: Mapping[str, float] | None = None,
-    model_path: Any = None,
+    title: str | None,
+    train: Any,
+    timings: Mapping[str, float] | None,
+    model_path: Any,
 ) -> None:
-    """Write a page about a fitted model: data, metrics, figures, importances, the first tree, parameters.
-
-    The page is one HTML file without scripts that loads nothing from anywhere. The same model, data and versions give the same bytes. It
-    appears under its name all at once or not at all.
-
-    Parameters
-    ----------
-    model : estimator
-        Any fitted estimator of this library.
-    path : str or path-like
-        File to write; one that exists is replaced.
-    X : array-like of shape (n_samples, n_features), default=None
-        Rows to judge the model on, best ones that it was not trained on. None: the page says what it lacks.
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-        Their targets.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Their weights, for the metrics.
-    title : str, default=None
-        Title of the page. None: the name of the estimator.
-    train : tuple (X, y) or (X, y, sample_weight), default=None
-        The rows that the model was trained on: their metrics stand beside those of X, their mean or class shares are the baseline, and
-        forests with bootstrap samples get out-of-bag importances.
-    timings : mapping of str to float, default=None
-        Seconds that steps took, such as ``{"read": 0.2, "fit": 1.3}``; the model does not know them.
-    model_path : str or path-like, default=None
-        Where the model was saved, for the lines that load it.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from sklearn.datasets import load_iris
-    >>> import gpuboost as gb
-    >>> from gpuboost.report import write_report
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> model = gb.GPUBoostClassifier(n_estimators=10).fit(X[::2], y[::2])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_report(model, f"{folder}/iris.html", X[1::2], y[1::2], title="Iris")
-    ...     print(open(f"{folder}/iris.html").readline().strip())
-    <!DOCTYPE html>
-    """
+    """What the estimators' method ``report`` does: check the arguments, write the page."""
     target = _check_path(path)
     _check_pair("X", X, "y", y)
     if X is None and sample_weight is not None:
