@@ -9,7 +9,7 @@ import textwrap
 import pytest
 from saved_models import ROOT, fitted
 
-from gpuboost.io import atomic_write
+from gpuboost.files import atomic_write
 from gpuboost.model_file import MAGIC
 
 # --- writing
