@@ -408,6 +408,6 @@ def test_the_command_in_the_record_asks_for_the_same():
 
 def test_arrays_on_a_gpu_leave_out_who_cannot_take_them(monkeypatch):
     monkeypatch.setattr(driver, "emulated", lambda: False)
-    assert driver.problem_of("catboost", Where("cuda", "device")) == "it takes no arrays that are on a GPU"
+    assert driver.problem_of("lightgbm", Where("cuda", "device")) == "it takes no arrays that are on a GPU"
     monkeypatch.setattr(driver, "emulated", lambda: True)
     assert "emulated" in driver.problem_of("xgboost", Where("cuda", "host"))
