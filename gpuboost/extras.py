@@ -11,4 +11,5 @@ def load(module: str, purpose: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise ImportError(f"{purpose} needs {module.split('.')[0]}: pip install {module.split('.')[0]}") from error
+        package = module.split(".")[0]
+        raise ImportError(f'{purpose} needs {package}: pip install {package} (".[cli]" in a checkout installs all of them)') from error
