@@ -154,7 +154,7 @@ def _train(data: DemoSet) -> tuple[Any, float]:
     """The model that is written, trained with one thread and with all of them."""
     parts = data.parts
     kind = GPUBoostRegressor if data.task == "regression" else GPUBoostClassifier
-    options = {"n_estimators": SETTINGS.trees, "grow_policy": SETTINGS.order, "max_leaves": SETTINGS.leaves}
+    options: dict[str, Any] = {"n_estimators": SETTINGS.trees, "grow_policy": SETTINGS.order, "max_leaves": SETTINGS.leaves}
     start = time.perf_counter()
     model = kind(**options, verbose=1).fit(
         parts.x_train, parts.y_train, eval_set=[(parts.x_train, parts.y_train), (parts.x_test, parts.y_test)]
