@@ -13,6 +13,7 @@ from gpuboost.benchmarks.peers import OURS, PEERS
 from gpuboost.benchmarks.report import Row
 from gpuboost.benchmarks.sweeps import FACTORS, Point
 from gpuboost.extras import load
+from gpuboost.files import atomic_write
 from gpuboost.report import page_style
 
 HERE = Path(__file__).parent
@@ -66,9 +67,8 @@ def write_page(record: Row, path: Path) -> None:
     """Write the page."""
     text = render(record)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    with atomic_write(path) as file:
+        file.write(text.encode("utf-8"))
 
 
 def render(record: Row) -> str:

@@ -13,6 +13,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from gpuboost.files import atomic_write
+
 ROOT = Path(__file__).resolve().parents[1]
 #: Whether this is a checkout of the repository; otherwise it is an installed package, and ROOT is the folder of that.
 CHECKOUT = (ROOT / "pyproject.toml").is_file()
@@ -163,6 +165,5 @@ def with_ending(path: Path, ending: str) -> Path:
 def write_json(path: Path, record: Any) -> None:
     """Write a record; the file is complete or not there, also if the run is interrupted."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = with_ending(path, ".part")
-    part.write_text(json.dumps(record, indent=1) + "\n")
-    part.replace(path)
+    with atomic_write(path) as file:
+        file.write((json.dumps(record, indent=1) + "\n").encode())
