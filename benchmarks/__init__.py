@@ -1,1 +1,4 @@
-"""Comparisons with other libraries, as a wheel ships them; in a checkout `gpuboost/benchmarks` shows the way here."""
+"""Comparisons with other libraries, as a wheel ships them.
+
+In a checkout `gpuboost/benchmarks` shows the way here.
+"""

@@ -1,9 +1,12 @@
-"""Held-out loss on real sets at equal settings: leaf-wise against LightGBM, depth-wise against XGBoost.
+"""Held-out loss on real sets at equal settings.
 
-    GPUBOOST_DATA=/path/to/sets python -m gpuboost.benchmarks.accuracy --splits 5 --out benchmarks/results/accuracy
+Leaf-wise against LightGBM, depth-wise against XGBoost.
 
-Every set is split at random several times; all models see the same splits, so they are compared split by split.
-"""
+    GPUBOOST_DATA=/path/to/sets python -m gpuboost.benchmarks.accuracy --splits 5 --out
+    benchmarks/results/accuracy
+
+Every set is split at random several times; all models see the same splits, so they are compared
+split by split."""
 
 from __future__ import annotations
 
@@ -35,14 +38,18 @@ MODELS: dict[str, tuple[str, Settings]] = {
 #: Each order against the library that grows the same way.
 DUELS = {"lightgbm": "gpuboost leaf-wise", "xgboost": "gpuboost depth-wise"}
 
-#: A set is flagged when our loss is higher by more than this part, beyond TWO_ERRORS standard errors.
+#: A set is flagged when our loss is higher by more than this part, beyond TWO_ERRORS standard
+#: errors.
 TOLERANCE = 0.01
 TWO_ERRORS = 2.0
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """Mean of the ratios of two losses over the splits, and its standard error (splits share rows: it is a rough one)."""
+    """Mean of the ratios of two losses over the splits, and its standard error (splits share rows.
+
+    It is a rough one).
+    """
 
     mean: float
     error: float
@@ -96,14 +103,23 @@ def measure(data: RealSet, splits: int, threads: int) -> dict[str, Any]:
         for name, value in losses_of_split(data, seed, threads).items():
             losses[name].append(value)
     sizes = {"rows": len(data.y), "features": data.x.shape[1]}
-    return {"set": data.name, "task": data.task, "metric": METRICS[data.task], **sizes, **judge(losses), "losses": losses}
+    return {
+        "set": data.name,
+        "task": data.task,
+        "metric": METRICS[data.task],
+        **sizes,
+        **judge(losses),
+        "losses": losses,
+    }
 
 
 def summarise(results: list[dict[str, Any]]) -> dict[str, Any]:
     """Geometric means over the sets, and the sets where we are worse."""
     means = {peer: [r["ratio_to_peer"][peer]["mean"] for r in results] for peer in DUELS}
     return {
-        "geometric_mean": {peer: float(np.exp(np.mean(np.log(values)))) for peer, values in means.items()},
+        "geometric_mean": {
+            peer: float(np.exp(np.mean(np.log(values)))) for peer, values in means.items()
+        },
         "worse_sets": [r["set"] for r in results if r["worse"]],
     }
 
@@ -118,7 +134,15 @@ def _ratio_text(r: dict[str, float]) -> str:
 def markdown(record: dict[str, Any]) -> str:
     """One line for each set."""
     summary = record["summary"]
-    header = ["set", "metric", "rows", *MODELS, "leaf-wise / LightGBM", "depth-wise / XGBoost", "our better / better peer"]
+    header = [
+        "set",
+        "metric",
+        "rows",
+        *MODELS,
+        "leaf-wise / LightGBM",
+        "depth-wise / XGBoost",
+        "our better / better peer",
+    ]
     rows = []
     for r in record["results"]:
         best = r["ratio_to_better_peer"][r["our_better"]]
@@ -131,11 +155,13 @@ def markdown(record: dict[str, Any]) -> str:
     parts = [
         "# Accuracy",
         report.machine_line(record["machine"]),
-        f"Held-out loss, mean of {record['splits']} random splits (80 % training). Ratios are ours over theirs, below 1 we are better; "
+        f"Held-out loss, mean of {record['splits']} random splits (80 % training). Ratios are "
+        "ours over theirs, below 1 we are better; "
         "after ± the standard error of their mean over the splits.",
         f"Geometric mean over {len(rows)} sets: leaf-wise over LightGBM {means['lightgbm']:.4f}, "
         f"depth-wise over XGBoost {means['xgboost']:.4f}.",
-        f"Sets (in bold) where our better order is worse than the better peer by more than 1 % beyond two standard errors: {worse}.",
+        "Sets (in bold) where our better order is worse than the better peer by more than 1 % "
+        f"beyond two standard errors: {worse}.",
         report.markdown_table(header, rows, text_columns=2),
     ]
     return "\n\n".join(parts) + "\n"
@@ -144,16 +170,27 @@ def markdown(record: dict[str, Any]) -> str:
 def progress_line(r: dict[str, Any]) -> str:
     """A set in a few words."""
     duels = ", ".join(f"to {peer} {_ratio_text(r['ratio_to_peer'][peer])}" for peer in DUELS)
-    return f"{r['set']} ({r['task']}, {r['rows']:,} x {r['features']}): {duels}{', WORSE' if r['worse'] else ''}"
+    return (
+        f"{r['set']} ({r['task']}, {r['rows']:,} x {r['features']}): "
+        f"{duels}{', WORSE' if r['worse'] else ''}"
+    )
 
 
 def parse_args() -> argparse.Namespace:
     """Command line."""
-    parser = argparse.ArgumentParser(prog="python -m gpuboost.benchmarks.accuracy", description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", type=lambda text: text.split(","), help="names, separated by commas (default: all)")
+    parser = argparse.ArgumentParser(
+        prog="python -m gpuboost.benchmarks.accuracy", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "--sets",
+        type=lambda text: text.split(","),
+        help="names, separated by commas (default: all)",
+    )
     parser.add_argument("--splits", type=int, default=5, help="at least 2 (default 5)")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=RESULTS / "accuracy", help="results: this name + .json, .md")
+    parser.add_argument(
+        "--out", type=Path, default=RESULTS / "accuracy", help="results: this name + .json, .md"
+    )
     return parser.parse_args()
 
 
@@ -175,7 +212,10 @@ def main() -> None:
         with_ending(args.out, ".md").write_text(markdown(record))
     if not record["results"]:
         sys.exit("no set to run: only binary, multiclass, regression and count sets are")
-    print(f"geometric means: {record['summary']['geometric_mean']}; worse: {record['summary']['worse_sets']}")
+    print(
+        f"geometric means: {record['summary']['geometric_mean']}; worse: "
+        f"{record['summary']['worse_sets']}"
+    )
 
 
 if __name__ == "__main__":

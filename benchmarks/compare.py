@@ -1,10 +1,11 @@
 """The same work on every library: time to fit and predict, latency, memory and held-out loss.
 
-    python -m gpuboost.benchmarks.compare --workloads higgs-leaves,small-1k --threads 1,2 --repeat 3 --out benchmarks/results/compare
-    python -m gpuboost.benchmarks.compare --device cuda --input device
+    python -m gpuboost.benchmarks.compare --workloads higgs-leaves,small-1k --threads 1,2 --repeat 3
+    --out benchmarks/results/compare python -m gpuboost.benchmarks.compare --device cuda --input
+    device
 
-Writes tables and a plot; ``gpuboost bench`` measures the same, and more, for a page. README.md says what is equal and how it is measured.
-"""
+Writes tables and a plot; ``gpuboost bench`` measures the same, and more, for a page. README.md says
+what is equal and how it is measured."""
 
 from __future__ import annotations
 
@@ -23,7 +24,10 @@ from gpuboost.benchmarks.workloads import WORKLOADS
 
 
 def run(args: argparse.Namespace) -> None:
-    """Measure everything; results are written after each measurement: an interrupted run is not lost."""
+    """Measure everything; results are written after each measurement.
+
+    An interrupted run is not lost.
+    """
     where = Where(args.device, args.input)
     if args.device == "cuda" and (problem := PEERS[OURS].cuda_problem()):
         sys.exit(f"--device cuda cannot be measured here: {problem}")
@@ -33,7 +37,10 @@ def run(args: argparse.Namespace) -> None:
     workloads = [WORKLOADS[name].scaled(args.scale) for name in args.workloads]
     jobs = jobs_of(workloads, args.threads, [peer for peer in args.peers if peer not in left_out])
     command = shlex.join(["python", "-m", "gpuboost.benchmarks.compare", *sys.argv[1:]])
-    comparison = Comparison(Plan(jobs, args.repeat, args.scale, where, args.timeout, command, left_out), with_ending(args.out, ".json"))
+    comparison = Comparison(
+        Plan(jobs, args.repeat, args.scale, where, args.timeout, command, left_out),
+        with_ending(args.out, ".json"),
+    )
     for step in comparison.run():
         print(step.line(args.repeat, len(jobs)), flush=True)
     with_ending(args.out, ".md").write_text(report.compare_markdown(comparison.record))
@@ -48,7 +55,9 @@ def choice(allowed: list[str]) -> Any:
         names = [name for name in text.split(",") if name]
         unknown = sorted(set(names) - set(allowed))
         if unknown:
-            raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; there are {', '.join(allowed)}")
+            raise argparse.ArgumentTypeError(
+                f"unknown: {', '.join(unknown)}; there are {', '.join(allowed)}"
+            )
         if not names:
             raise argparse.ArgumentTypeError(f"no name is given; there are {', '.join(allowed)}")
         return list(dict.fromkeys(names))
@@ -58,16 +67,51 @@ def choice(allowed: list[str]) -> Any:
 
 def parse_args() -> argparse.Namespace:
     """Command line."""
-    parser = argparse.ArgumentParser(prog="python -m gpuboost.benchmarks.compare", description=__doc__.splitlines()[0])
-    parser.add_argument("--workloads", type=choice(list(WORKLOADS)), default=list(WORKLOADS), help=", ".join(WORKLOADS))
-    parser.add_argument("--peers", type=choice(list(PEERS)), default=list(PEERS), help=f"{', '.join(PEERS)}; ratios need {OURS}")
-    parser.add_argument("--threads", type=lambda text: [int(t) for t in text.split(",")], default=[1], help="for example 1,2")
+    parser = argparse.ArgumentParser(
+        prog="python -m gpuboost.benchmarks.compare", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "--workloads",
+        type=choice(list(WORKLOADS)),
+        default=list(WORKLOADS),
+        help=", ".join(WORKLOADS),
+    )
+    parser.add_argument(
+        "--peers",
+        type=choice(list(PEERS)),
+        default=list(PEERS),
+        help=f"{', '.join(PEERS)}; ratios need {OURS}",
+    )
+    parser.add_argument(
+        "--threads",
+        type=lambda text: [int(t) for t in text.split(",")],
+        default=[1],
+        help="for example 1,2",
+    )
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="where to train")
-    parser.add_argument("--input", choices=("host", "device"), default="host", help="with --device cuda: where the arrays are")
-    parser.add_argument("--repeat", type=int, default=3, help="repetitions, of which the best counts (default 3)")
-    parser.add_argument("--scale", type=float, default=1.0, help="fraction of the rows, to try things out")
-    parser.add_argument("--timeout", type=float, default=1800.0, help="seconds after which a measurement is given up")
-    parser.add_argument("--out", type=Path, help="results: this name + .json, .md, .png (default benchmarks/results/compare...)")
+    parser.add_argument(
+        "--input",
+        choices=("host", "device"),
+        default="host",
+        help="with --device cuda: where the arrays are",
+    )
+    parser.add_argument(
+        "--repeat", type=int, default=3, help="repetitions, of which the best counts (default 3)"
+    )
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="fraction of the rows, to try things out"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=1800.0,
+        help="seconds after which a measurement is given up",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help="results: this name + .json, .md, .png (default benchmarks/results/compare...)",
+    )
     args = parser.parse_args()
     if args.input == "device" and args.device == "cpu":
         parser.error("--input device needs --device cuda")

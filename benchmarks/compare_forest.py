@@ -1,11 +1,14 @@
-"""Forests and single trees on every library that grows them: time to fit and predict, memory, held-out accuracy and log loss.
+"""Forests and single trees on every library that grows them.
 
-    python -m gpuboost.benchmarks.compare_forest --threads 2 --repeat 3 --out benchmarks/results/compare-forest
+Time to fit and predict, memory, held-out accuracy and log loss.
 
-Measured as in compare.py: every measurement has a process of its own, libraries take turns, and the best repetition counts. All libraries
-grow the same number of trees to the same depth and look at the same number of features in a node. Bags differ by what a library can do:
-drawn with replacement, or without replacement with as many different rows as a bag with replacement has.
-"""
+    python -m gpuboost.benchmarks.compare_forest --threads 2 --repeat 3 --out
+    benchmarks/results/compare-forest
+
+Measured as in compare.py: every measurement has a process of its own, libraries take turns, and the
+best repetition counts. All libraries grow the same number of trees to the same depth and look at
+the same number of features in a node. Bags differ by what a library can do: drawn with replacement,
+or without replacement with as many different rows as a bag with replacement has."""
 
 from __future__ import annotations
 
@@ -60,7 +63,9 @@ class Workload:
 
     def scaled(self, scale: float) -> Workload:
         """The same with fewer rows."""
-        n_train, n_test = (min(n, max(LEAST_ROWS, round(n * scale))) for n in (self.n_train, self.n_test))
+        n_train, n_test = (
+            min(n, max(LEAST_ROWS, round(n * scale))) for n in (self.n_train, self.n_test)
+        )
         return replace(self, n_train=n_train, n_test=n_test)
 
     def generate(self) -> Data:
@@ -74,7 +79,10 @@ class Workload:
         trees = f"{s.trees} trees" if s.trees > 1 else "one tree on all rows"
         depth = "no limit of depth" if s.depth is None else f"depth {s.depth}"
         cuts = "exact cuts" if s.bins is None else f"{s.bins} bins where a library has bins"
-        return f"{self.n_train:,} x {self.n_features}, two classes, {trees}, {depth}, {s.features or 'all'} features a node, {cuts}"
+        return (
+            f"{self.n_train:,} x {self.n_features}, two classes, {trees}, {depth}, "
+            f"{s.features or 'all'} features a node, {cuts}"
+        )
 
     @property
     def data_name(self) -> str:
@@ -96,7 +104,12 @@ class GPUBoostForest(Peer):
 
         s = self.settings
         return RandomForestClassifier(
-            s.trees, max_depth=s.depth, max_features=s.features, max_bins=s.bins, n_jobs=self.threads, random_state=s.seed
+            s.trees,
+            max_depth=s.depth,
+            max_features=s.features,
+            max_bins=s.bins,
+            n_jobs=self.threads,
+            random_state=s.seed,
         )
 
 
@@ -110,11 +123,20 @@ class SklearnForest(Peer):
         from sklearn.ensemble import RandomForestClassifier
 
         s = self.settings
-        return RandomForestClassifier(s.trees, max_depth=s.depth, max_features=s.features, n_jobs=self.threads, random_state=s.seed)
+        return RandomForestClassifier(
+            s.trees,
+            max_depth=s.depth,
+            max_features=s.features,
+            n_jobs=self.threads,
+            random_state=s.seed,
+        )
 
 
 class XGBoostForest(Peer):
-    """XGBoost's forest: one round of parallel trees. A row has a hessian of 1/4, so a child weight of 1/4 is one row."""
+    """XGBoost's forest: one round of parallel trees.
+
+    A row has a hessian of 1/4, so a child weight of 1/4 is one row.
+    """
 
     package = "xgboost"
     how = "histogram, rows without replacement"
@@ -150,7 +172,10 @@ class XGBoostForest(Peer):
 
 
 class LightGBMForest(Peer):
-    """LightGBM's forest, for a limited depth only: without one it needs gigabytes for the histograms of all leaves that could be."""
+    """LightGBM's forest, for a limited depth only.
+
+    Without one it needs gigabytes for the histograms of all leaves that could be.
+    """
 
     package = "lightgbm"
     how = "histogram, leaf-wise, rows without replacement"
@@ -194,7 +219,9 @@ class GPUBoostTree(Peer):
         from gpuboost import DecisionTreeClassifier
 
         s = self.settings
-        return DecisionTreeClassifier(splitter="exact", max_depth=s.depth, max_features=s.features, n_jobs=self.threads)
+        return DecisionTreeClassifier(
+            splitter="exact", max_depth=s.depth, max_features=s.features, n_jobs=self.threads
+        )
 
 
 class SklearnTree(Peer):
@@ -207,18 +234,34 @@ class SklearnTree(Peer):
         from sklearn.tree import DecisionTreeClassifier
 
         s = self.settings
-        return DecisionTreeClassifier(max_depth=s.depth, max_features=s.features, random_state=s.seed)
+        return DecisionTreeClassifier(
+            max_depth=s.depth, max_features=s.features, random_state=s.seed
+        )
 
 
-FORESTS = {OURS: GPUBoostForest, "sklearn": SklearnForest, "xgboost-rf": XGBoostForest, "lightgbm-rf": LightGBMForest}
+FORESTS = {
+    OURS: GPUBoostForest,
+    "sklearn": SklearnForest,
+    "xgboost-rf": XGBoostForest,
+    "lightgbm-rf": LightGBMForest,
+}
 SINGLE_TREES = {OURS: GPUBoostTree, "sklearn": SklearnTree}
 
 WORKLOADS = {
     w.name: w
     for w in (
         Workload("forest-depth-12", 200_000, 50_000, 28, Settings(100, 12, 5, 256), tuple(FORESTS)),
-        Workload("forest-unlimited", 200_000, 50_000, 28, Settings(100, None, 5, 256), (OURS, "sklearn", "xgboost-rf")),
-        Workload("tree-exact", 50_000, 50_000, 20, Settings(1, None, None, None), tuple(SINGLE_TREES)),
+        Workload(
+            "forest-unlimited",
+            200_000,
+            50_000,
+            28,
+            Settings(100, None, 5, 256),
+            (OURS, "sklearn", "xgboost-rf"),
+        ),
+        Workload(
+            "tree-exact", 50_000, 50_000, 20, Settings(1, None, None, None), tuple(SINGLE_TREES)
+        ),
     )
 }
 
@@ -290,13 +333,19 @@ def run_driver(args: argparse.Namespace) -> None:
         for peer in w.peers
         if importlib.util.find_spec(kind_of(peer, w.settings).package) is not None
     ]
-    record: dict[str, Any] = {"machine": machine_record(), "repeat": args.repeat, "scale": args.scale}
+    record: dict[str, Any] = {
+        "machine": machine_record(),
+        "repeat": args.repeat,
+        "scale": args.scale,
+    }
     runs: dict[str, list[dict[str, Any]]] = {job.key: [] for job in jobs}
     with tempfile.TemporaryDirectory(prefix="gpuboost-benchmark-") as temporary:
         folder = Path(temporary)
         for w in {job.workload.data_name: job.workload for job in jobs}.values():
             worker.save(folder / w.data_name, w.generate())
-        for step in driver.measure_all(jobs, runs, args.repeat, lambda job: measure(job, folder, args.timeout)):
+        for step in driver.measure_all(
+            jobs, runs, args.repeat, lambda job: measure(job, folder, args.timeout)
+        ):
             print(step.line(args.repeat, len(jobs)), flush=True)
             record["results"] = collect(jobs, runs)
             write_json(with_ending(args.out, ".json"), record)
@@ -323,7 +372,15 @@ def markdown(record: dict[str, Any]) -> str:
 
 def table(rows: list[dict[str, Any]]) -> str:
     """One line for each library."""
-    header = ["library", "how", "fit s", "ratio", f"predict {rows[0]['n_test']:,} rows, ms", "ratio", "memory growth, MB"]
+    header = [
+        "library",
+        "how",
+        "fit s",
+        "ratio",
+        f"predict {rows[0]['n_test']:,} rows, ms",
+        "ratio",
+        "memory growth, MB",
+    ]
     header += ["held-out accuracy", "held-out log loss"]
     lines = []
     for row in rows:
@@ -341,13 +398,36 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def parse_args() -> argparse.Namespace:
     """Command line."""
-    parser = argparse.ArgumentParser(prog="python -m gpuboost.benchmarks.compare_forest", description=__doc__.splitlines()[0])
-    parser.add_argument("--workloads", type=choice(list(WORKLOADS)), default=list(WORKLOADS), help=", ".join(WORKLOADS))
-    parser.add_argument("--threads", type=lambda text: [int(t) for t in text.split(",")], default=[2], help="for example 1,2")
-    parser.add_argument("--repeat", type=int, default=3, help="repetitions, of which the best counts (default 3)")
-    parser.add_argument("--scale", type=float, default=1.0, help="fraction of the rows, to try things out")
-    parser.add_argument("--timeout", type=float, default=1800.0, help="seconds after which a measurement is given up")
-    parser.add_argument("--out", type=Path, default=RESULTS / "compare-forest", help="this name + .json, .md")
+    parser = argparse.ArgumentParser(
+        prog="python -m gpuboost.benchmarks.compare_forest", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "--workloads",
+        type=choice(list(WORKLOADS)),
+        default=list(WORKLOADS),
+        help=", ".join(WORKLOADS),
+    )
+    parser.add_argument(
+        "--threads",
+        type=lambda text: [int(t) for t in text.split(",")],
+        default=[2],
+        help="for example 1,2",
+    )
+    parser.add_argument(
+        "--repeat", type=int, default=3, help="repetitions, of which the best counts (default 3)"
+    )
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="fraction of the rows, to try things out"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=1800.0,
+        help="seconds after which a measurement is given up",
+    )
+    parser.add_argument(
+        "--out", type=Path, default=RESULTS / "compare-forest", help="this name + .json, .md"
+    )
     parser.add_argument("--worker", type=json.loads, help=argparse.SUPPRESS)
     return parser.parse_args()
 

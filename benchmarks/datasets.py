@@ -14,7 +14,12 @@ import numpy as np
 MAX_ROWS = 100_000
 
 #: Tasks of the catalogue that are benchmarked, and what each is treated as.
-TASKS = {"binary": "binary", "multiclass": "multiclass", "regression": "regression", "count": "regression"}
+TASKS = {
+    "binary": "binary",
+    "multiclass": "multiclass",
+    "regression": "regression",
+    "count": "regression",
+}
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,10 @@ class RealSet:
 
 
 def _features(z: np.ndarray) -> np.ndarray:
-    """Turn normal columns into differently shaped ones (in place): as they are, heavy tails, bounded. All stay continuous."""
+    """Turn normal columns into differently shaped ones (in place).
+
+    As they are, heavy tails, bounded. All stay continuous.
+    """
     z[:, 1::3] = np.exp(z[:, 1::3])
     z[:, 2::3] = np.tanh(z[:, 2::3])
     return z
@@ -52,7 +60,9 @@ def _signal(rng: np.random.Generator, z: np.ndarray, n_terms: int = 16) -> np.nd
     """A sum of smooth, stepped and pairwise terms of random columns, with mean 0 and variance 1."""
     total = np.zeros(len(z))
     for k in range(n_terms):
-        a, b = (z[:, j].astype(np.float64) for j in rng.choice(z.shape[1], 2, replace=z.shape[1] < 2))
+        a, b = (
+            z[:, j].astype(np.float64) for j in rng.choice(z.shape[1], 2, replace=z.shape[1] < 2)
+        )
         cut, weight = rng.normal(), rng.uniform(0.5, 1.5)
         if k % 4 == 0:
             term = np.sin(1.5 * a + cut)
@@ -70,13 +80,20 @@ def _parts(task: str, x: np.ndarray, y: np.ndarray, n: int) -> Data:
     return Data(task, x[:n], y[:n], x[n:], y[n:])
 
 
-def _normals(n: int, n_features: int, n_test: int | None, seed: int) -> tuple[np.random.Generator, np.ndarray]:
+def _normals(
+    n: int, n_features: int, n_test: int | None, seed: int
+) -> tuple[np.random.Generator, np.ndarray]:
     rng = np.random.default_rng(seed)
-    return rng, rng.standard_normal((n + (n // 4 if n_test is None else n_test), n_features), dtype=np.float32)
+    return rng, rng.standard_normal(
+        (n + (n // 4 if n_test is None else n_test), n_features), dtype=np.float32
+    )
 
 
 def binary(n: int, n_features: int, n_test: int | None = None, seed: int = 0) -> Data:
-    """Two classes whose log odds are the signal; ``n_test`` more rows are held out (a quarter of n by default)."""
+    """Two classes whose log odds are the signal.
+
+    ``n_test`` more rows are held out (a quarter of n by default).
+    """
     rng, z = _normals(n, n_features, n_test, seed)
     odds = 2.0 * _signal(rng, z)
     y = (rng.random(len(z)) < 1.0 / (1.0 + np.exp(-odds))).astype(np.int32)
@@ -90,11 +107,14 @@ def regression(n: int, n_features: int, n_test: int | None = None, seed: int = 0
     return _parts("regression", _features(z), y, n)
 
 
-def multiclass(n: int, n_features: int, n_classes: int, n_test: int | None = None, seed: int = 0) -> Data:
+def multiclass(
+    n: int, n_features: int, n_classes: int, n_test: int | None = None, seed: int = 0
+) -> Data:
     """A signal of its own for every class, and a class drawn by their softmax."""
     rng, z = _normals(n, n_features, n_test, seed)
     scores = np.stack([2.0 * _signal(rng, z) for _ in range(n_classes)], axis=1)
-    y = np.argmax(scores + rng.gumbel(size=scores.shape), axis=1).astype(np.int32)  # the largest of scores + Gumbel noise: a softmax draw
+    # the largest of scores + Gumbel noise: a softmax draw
+    y = np.argmax(scores + rng.gumbel(size=scores.shape), axis=1).astype(np.int32)
     return _parts("multiclass", _features(z), y, n)
 
 
@@ -104,9 +124,9 @@ def multiclass(n: int, n_features: int, n_classes: int, n_test: int | None = Non
 def real_sets(folder: str | Path, names: list[str] | None = None) -> Iterator[RealSet]:
     """Sets of a folder with a ``catalog.json``, one after another, in the catalogue's order.
 
-    The catalogue gives for each set its file (parquet, or npz with X and y), its task, its target and the columns that are no features.
-    Categories become integer codes, missing ones NaN: the same numbers for every library, none of which is told that they are categories.
-    """
+    The catalogue gives for each set its file (parquet, or npz with X and y), its task, its target
+    and the columns that are no features. Categories become integer codes, missing ones NaN: the
+    same numbers for every library, none of which is told that they are categories."""
     folder = Path(folder)
     catalog: dict[str, dict[str, Any]] = json.loads((folder / "catalog.json").read_text())
     unknown = sorted(set(names or []) - set(catalog))
@@ -140,7 +160,9 @@ def _read_parquet(path: Path, info: dict[str, Any]) -> tuple[np.ndarray, np.ndar
     import pandas as pd
 
     frame = pd.read_parquet(path)
-    no_features = [c for c in (info["split"], info["group"], info["exposure"], info["target"]) if c] + info["not_features"]
+    no_features = [
+        c for c in (info["split"], info["group"], info["exposure"], info["target"]) if c
+    ] + info["not_features"]
     columns = [c for c in frame.columns if c not in no_features]
     x = np.empty((len(frame), len(columns)), np.float32)
     for j, column in enumerate(columns):
@@ -153,17 +175,28 @@ def _numbers(column: Any, dtype: Any = np.float32) -> np.ndarray:
     """A column of a frame as numbers: categories and strings by their codes."""
     import pandas as pd
 
-    if isinstance(column.dtype, pd.CategoricalDtype) or not pd.api.types.is_numeric_dtype(column.dtype):
+    if isinstance(column.dtype, pd.CategoricalDtype) or not pd.api.types.is_numeric_dtype(
+        column.dtype
+    ):
         codes = column.astype("category").cat.codes.to_numpy().astype(dtype)
         codes[codes < 0] = np.nan
         return codes
     return column.to_numpy(dtype=dtype, na_value=np.nan)
 
 
-def split_rows(task: str, y: np.ndarray, seed: int, test_share: float = 0.2) -> tuple[np.ndarray, np.ndarray]:
-    """Row numbers of a random training and test part; each class is shared out for itself, so none is missing from the training part."""
+def split_rows(
+    task: str, y: np.ndarray, seed: int, test_share: float = 0.2
+) -> tuple[np.ndarray, np.ndarray]:
+    """Row numbers of a random training and test part.
+
+    Each class is shared out for itself, so none is missing from the training part.
+    """
     rng = np.random.default_rng(seed)
-    groups = [np.arange(len(y))] if task == "regression" else [np.flatnonzero(y == c) for c in np.unique(y)]
+    groups = (
+        [np.arange(len(y))]
+        if task == "regression"
+        else [np.flatnonzero(y == c) for c in np.unique(y)]
+    )
     train, test = [], []
     for rows in groups:
         mixed = rng.permutation(rows)

@@ -37,7 +37,8 @@ class Job:
     workload: Any  # with a name, a title and settings
     peer: str
     threads: int
-    after: str | None = None  # key of a smaller job of this library: if that took too long, this one is not tried
+    # key of a smaller job of this library: if that took too long, this one is not tried
+    after: str | None = None
 
     @property
     def key(self) -> str:
@@ -57,7 +58,10 @@ class Step:
     def line(self, repeat: int, n_jobs: int) -> str:
         """The step in a line."""
         job = self.job
-        where = f"[{self.repetition + 1}/{repeat}, {self.number}/{n_jobs}] {job.workload.name}, threads {job.threads}, {job.peer}"
+        where = (
+            f"[{self.repetition + 1}/{repeat}, {self.number}/{n_jobs}] "
+            f"{job.workload.name}, threads {job.threads}, {job.peer}"
+        )
         return f"{where}: {'not again' if self.run is None else run_text(self.run)}"
 
 
@@ -67,7 +71,10 @@ def run_text(run: Run) -> str:
         return f"FAILED: {run['error']}"
     binning = "" if run["binning"] is None else f" (binning {run['binning']:.3f})"
     latency = f", one row {run['latency'] * 1e6:.0f} µs" if run.get("latency") else ""
-    return f"fit {run['fit']:.3f} s{binning}, predict {run['predict']:.3f} s{latency}, loss {run['loss']:.5f}"
+    return (
+        f"fit {run['fit']:.3f} s{binning}, predict {run['predict']:.3f} s{latency}, loss "
+        f"{run['loss']:.5f}"
+    )
 
 
 # --- what can be measured here
@@ -98,25 +105,46 @@ def emulated() -> bool:
     return _device.emulated()
 
 
-def jobs_of(workloads: Iterable[Workload], threads: Iterable[int], names: Iterable[str]) -> list[Job]:
+def jobs_of(
+    workloads: Iterable[Workload], threads: Iterable[int], names: Iterable[str]
+) -> list[Job]:
     """Jobs of the libraries that can grow the trees of each workload."""
     names, threads = list(names), list(threads)
-    return [Job(w, peer, t) for w in workloads for t in threads for peer in names if w.settings.order in PEERS[peer].growth]
+    return [
+        Job(w, peer, t)
+        for w in workloads
+        for t in threads
+        for peer in names
+        if w.settings.order in PEERS[peer].growth
+    ]
 
 
 # --- measuring
 
 
 def run_process(module: str, order: dict[str, Any], folder: Path, timeout: float) -> Run:
-    """Run a module as a worker in a fresh process; what it writes to ``order["result"]`` is the result."""
+    """Run a module as a worker in a fresh process.
+
+    What it writes to ``order["result"]`` is the result.
+    """
     result = folder / "result.json"
     result.unlink(missing_ok=True)
     env = os.environ | {name: str(order["threads"]) for name in POOLS}
     if CHECKOUT:  # the worker imports the code that started it, whatever else is installed
-        env["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [sys.executable, "-m", module, "--worker", json.dumps(order | {"result": str(result)})]
+        env["PYTHONPATH"] = os.pathsep.join(
+            [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        )
+    command = [
+        sys.executable,
+        "-m",
+        module,
+        "--worker",
+        json.dumps(order | {"result": str(result)}),
+    ]
     try:
-        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=timeout)
+        done = subprocess.run(
+            command, cwd=folder, env=env, capture_output=True, text=True, timeout=timeout
+        )
     except subprocess.TimeoutExpired:
         return {"error": f"no result after {timeout:.0f} s", "timeout": True}
     if done.returncode != 0 or not result.exists():
@@ -124,11 +152,15 @@ def run_process(module: str, order: dict[str, Any], folder: Path, timeout: float
     return json.loads(result.read_text())
 
 
-def measure_all(jobs: list[Job], runs: dict[str, list[Run]], repeat: int, measure: Callable[[Job], Run]) -> Iterator[Step]:
-    """Measure everything into ``runs``; comes back after each job. Runs that are there already are not made again.
+def measure_all(
+    jobs: list[Job], runs: dict[str, list[Run]], repeat: int, measure: Callable[[Job], Run]
+) -> Iterator[Step]:
+    """Measure everything into ``runs``; comes back after each job.
 
-    Repetitions outside, libraries inside: a slow quarter of an hour of the machine hits all of them.
-    """
+    Runs that are there already are not made again.
+
+    Repetitions outside, libraries inside: a slow quarter of an hour of the machine hits all of
+    them."""
     for repetition in range(repeat):
         for number, job in enumerate(jobs, 1):
             if len(runs[job.key]) > repetition or (repetition > 0 and far_behind(job, runs, jobs)):
@@ -147,19 +179,27 @@ def too_long_before(job: Job, runs: dict[str, list[Run]]) -> Run | None:
 
 
 def far_behind(job: Job, runs: dict[str, list[Run]], jobs: list[Job]) -> bool:
-    """Whether a library took so much longer than the best that repeating it would tell nothing about who is fastest."""
+    """Whether a library took so much longer than the best that repeating it would tell nothing.
+
+    About who is fastest.
+    """
     same = [j for j in jobs if (j.workload.name, j.threads) == (job.workload.name, job.threads)]
     fits = [run["fit"] for j in same for run in runs[j.key] if "error" not in run]
     own = [run["fit"] for run in runs[job.key] if "error" not in run]
     return not own or min(own) > FAR_BEHIND * min(fits)
 
 
-#: Bytes below which memory growth says nothing: the allocator still has as much from the warm-up. Less counts as this much.
+#: Bytes below which memory growth says nothing: the allocator still has as much from the warm-up.
+#: Less counts as this much.
 LEAST_MEMORY = 4_000_000
 
 
 def summarise(runs: list[Run]) -> Run:
-    """The best of all repetitions: of the fit as a whole (its binning and training are parts of the same run), of the other values each."""
+    """The best of all repetitions.
+
+    Of the fit as a whole (its binning and training are parts of the same run), of the other values
+    each.
+    """
     good = [run for run in runs if "error" not in run]
     if not good:
         return {}
@@ -190,16 +230,35 @@ class Plan:
 
 
 class Comparison:
-    """Measurements of a plan. ``record`` is what is known so far; a file has it after every step."""
+    """Measurements of a plan. ``record`` is what is known so far.
+
+    A file has it after every step.
+    """
 
     def __init__(self, plan: Plan, path: Path, previous: Record | None = None) -> None:
         self.plan, self.path = plan, path
         self.runs: dict[str, list[Run]] = {job.key: [] for job in plan.jobs}
         self.gaps: dict[str, dict[str, float]] = {}
         emulation = plan.where.device == "cuda" and emulated()
-        self.record: Record = {"machine": machine_record(), "commands": [plan.command], "repeat": plan.repeat, "scale": plan.scale}
-        self.record |= {"device": plan.where.device, "input": plan.where.input, "emulated": emulation, "timeout": plan.timeout}
-        self.record |= {"left_out": plan.left_out, "sweeps": plan.sweeps, "seconds": 0.0, "complete": False, "results": []}
+        self.record: Record = {
+            "machine": machine_record(),
+            "commands": [plan.command],
+            "repeat": plan.repeat,
+            "scale": plan.scale,
+        }
+        self.record |= {
+            "device": plan.where.device,
+            "input": plan.where.input,
+            "emulated": emulation,
+            "timeout": plan.timeout,
+        }
+        self.record |= {
+            "left_out": plan.left_out,
+            "sweeps": plan.sweeps,
+            "seconds": 0.0,
+            "complete": False,
+            "results": [],
+        }
         if previous is not None:
             self._take_over(previous)
 
@@ -207,10 +266,15 @@ class Comparison:
         """Go on where an earlier run of the same code on the same machine was interrupted."""
         for name in ("device", "input", "scale", "timeout"):
             if previous.get(name) != self.record[name]:
-                raise ValueError(f"{self.path} cannot be resumed: its {name} was {previous.get(name)!r}, now it is {self.record[name]!r}")
+                raise ValueError(
+                    f"{self.path} cannot be resumed: its {name} was {previous.get(name)!r}, "
+                    f"now it is {self.record[name]!r}"
+                )
         then, now = previous["machine"], self.record["machine"]
         if changed := [name for name in now if name != "date" and then.get(name) != now[name]]:
-            raise ValueError(f"{self.path} cannot be resumed: {', '.join(changed)} changed since it was measured")
+            raise ValueError(
+                f"{self.path} cannot be resumed: {', '.join(changed)} changed since it was measured"
+            )
         titles = {job.key: job.workload.title for job in self.plan.jobs}
         for row in previous["results"]:
             key = f"{row['workload']}/{row['threads']}/{row['peer']}"
@@ -228,7 +292,9 @@ class Comparison:
         before, start = self.record["seconds"], time.perf_counter()
         with tempfile.TemporaryDirectory(prefix="gpuboost-benchmark-") as temporary:
             folder = Path(temporary)
-            for step in measure_all(self.plan.jobs, self.runs, self.plan.repeat, lambda job: self._measure(job, folder)):
+            for step in measure_all(
+                self.plan.jobs, self.runs, self.plan.repeat, lambda job: self._measure(job, folder)
+            ):
                 if step.run is not None:
                     self._note_gaps(step.job, folder)
                     self.record["seconds"] = before + time.perf_counter() - start
@@ -249,21 +315,32 @@ class Comparison:
             "settings": asdict(w.settings),
             "device": where.device,
             "input": where.input,
-            "latency": w.latency and where.device == "cpu",  # no library takes a single row to a GPU
+            # no library takes a single row to a GPU
+            "latency": w.latency and where.device == "cpu",
             "data": str(folder / w.data_name),
             "losses": str(_losses_file(job, folder)),
         }
         return run_process("gpuboost.benchmarks.worker", order, folder, self.plan.timeout)
 
     def _note_gaps(self, job: Job, folder: Path) -> None:
-        """How much larger a library's held-out loss is than ours, row by row, with the standard error of that mean."""
-        same = [j for j in self.plan.jobs if (j.workload.name, j.threads) == (job.workload.name, job.threads)]
+        """How much larger a library's held-out loss is than ours, row by row.
+
+        With the standard error of that mean.
+        """
+        same = [
+            j
+            for j in self.plan.jobs
+            if (j.workload.name, j.threads) == (job.workload.name, job.threads)
+        ]
         files = {j: path for j in same if (path := _losses_file(j, folder)).exists()}
         ours = next((np.load(path) for j, path in files.items() if j.peer == OURS), None)
         for j, path in files.items():
             if ours is not None and j.peer != OURS:
                 gap = np.load(path) - ours
-                self.gaps[j.key] = {"mean": float(gap.mean()), "error": float(gap.std(ddof=1) / np.sqrt(len(gap)))}
+                self.gaps[j.key] = {
+                    "mean": float(gap.mean()),
+                    "error": float(gap.std(ddof=1) / np.sqrt(len(gap))),
+                }
 
     def _results(self) -> list[dict[str, Any]]:
         """Results as they are written."""

@@ -1,4 +1,7 @@
-"""Plots of the page as SVG: one colour, marker and line for a library everywhere, so that nobody depends on colours alone."""
+"""Plots of the page as SVG.
+
+One colour, marker and line for a library everywhere, so that nobody depends on colours alone.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,14 @@ from typing import Any
 
 from gpuboost.benchmarks.findings import LOSS, Measure, digits
 from gpuboost.benchmarks.peers import OURS
-from gpuboost.extras import load
+from gpuboost.optional import load
 from gpuboost.report.svg import inline_svg
 
 FONT = 8.5
 #: Inches of a panel: four stand side by side on a desktop, one fills a phone.
 WIDTH, HEIGHT = 2.9, 2.4
-#: Colour (Okabe and Ito's, without their yellow, which white paper swallows), marker and dashes of each library.
+#: Colour (Okabe and Ito's, without their yellow, which white paper swallows), marker and dashes of
+#: each library.
 LOOKS: dict[str, tuple[str, str, Any]] = {
     OURS: ("#0072B2", "o", "solid"),
     "xgboost": ("#E69F00", "s", (0, (5, 1.5))),
@@ -68,21 +72,42 @@ def line_panel(name: str, factor: str, measure: Measure, series: list[Series]) -
         axis.set_axisbelow(True)
 
     what = f"{measure.title} over {factor}: " + "; ".join(
-        f"{s.peer} from {digits(s.y[0], measure)} to {digits(s.y[-1], measure)} {measure.unit}".strip() for s in series if s.y
+        f"{s.peer} from {digits(s.y[0], measure)} to "
+        f"{digits(s.y[-1], measure)} {measure.unit}".strip()
+        for s in series
+        if s.y
     )
     return _svg(name, (WIDTH, HEIGHT), draw, heading(measure), what)
 
 
 def dot_panel(name: str, measure: Measure, values: dict[str, float]) -> str:
-    """One measure of one workload: a marker for each library on a logarithmic axis, with its value."""
+    """One measure of one workload.
+
+    A marker for each library on a logarithmic axis, with its value.
+    """
     peers = list(values)
 
     def draw(axis: Any) -> None:
         for at, (peer, value) in enumerate(values.items()):
             look = _look(peer)
-            axis.plot([value], [at], marker=look["marker"], markersize=7, color=look["color"], linestyle="none", clip_on=False)
+            axis.plot(
+                [value],
+                [at],
+                marker=look["marker"],
+                markersize=7,
+                color=look["color"],
+                linestyle="none",
+                clip_on=False,
+            )
             bold = "bold" if peer == OURS else "normal"
-            axis.annotate(digits(value, measure), (value, at), (6, 0), textcoords="offset points", va="center", fontweight=bold)
+            axis.annotate(
+                digits(value, measure),
+                (value, at),
+                (6, 0),
+                textcoords="offset points",
+                va="center",
+                fontweight=bold,
+            )
         low, high = min(values.values()), max(values.values())
         room = max((high / low), 2.0) ** 0.45  # for the values beside the markers
         axis.set_xscale("log")
@@ -96,7 +121,9 @@ def dot_panel(name: str, measure: Measure, values: dict[str, float]) -> str:
         axis.grid(axis="x", color="0.9", linewidth=0.6)
         axis.set_axisbelow(True)
 
-    what = f"{measure.title}: " + "; ".join(f"{peer} {digits(value, measure)} {measure.unit}" for peer, value in values.items())
+    what = f"{measure.title}: " + "; ".join(
+        f"{peer} {digits(value, measure)} {measure.unit}" for peer, value in values.items()
+    )
     return _svg(name, (WIDTH, 0.24 * len(peers) + 0.75), draw, heading(measure), what)
 
 
@@ -136,7 +163,8 @@ def _value_axis(axis: Any, measure: Measure, values: list[float]) -> None:
     positive = [v for v in values if v > 0] or [1.0]
     low, high = min(positive), max(positive)
     middle = math.sqrt(low * high)
-    low, high = min(low / 1.25, middle / 2.2), max(high * 1.25, middle * 2.2)  # values that hardly differ look like it
+    # values that hardly differ look like it
+    low, high = min(low / 1.25, middle / 2.2), max(high * 1.25, middle * 2.2)
     axis.axes.set_yscale("log")
     axis.axes.set_ylim(low, high)
     axis.axes.minorticks_off()
@@ -153,7 +181,9 @@ def _ticks(axis: Any, low: float, high: float) -> None:
     axis.set_major_formatter(ticker.FuncFormatter(lambda v, _: short(v)))
 
 
-def _svg(name: str, size: tuple[float, float], draw: Callable[[Any], None], title: str, what: str) -> str:
+def _svg(
+    name: str, size: tuple[float, float], draw: Callable[[Any], None], title: str, what: str
+) -> str:
     """Draw one axis with a title."""
 
     def draw_axis(figure: Any) -> None:

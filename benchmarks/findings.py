@@ -9,9 +9,11 @@ from gpuboost.benchmarks.driver import LEAST_MEMORY
 from gpuboost.benchmarks.peers import OURS
 from gpuboost.benchmarks.report import Row, groups, point_names
 
-#: A time or an amount of memory differs if it does by more than this part; memory also by more than ``LEAST_MEMORY``.
+#: A time or an amount of memory differs if it does by more than this part; memory also by more than
+#: ``LEAST_MEMORY``.
 NOISE = 0.03
-#: A loss differs if it does by more than this part, and by more standard errors of the difference than this, where they are known.
+#: A loss differs if it does by more than this part, and by more standard errors of the difference
+#: than this, where they are known.
 LOSS_NOISE, LOSS_ERRORS = 0.001, 2.0
 
 AHEAD, EVEN, BEHIND = "ahead", "even", "behind"
@@ -65,18 +67,31 @@ def duels(record: Row) -> list[Duel]:
             for measure in MEASURES:
                 a, b = row["best"].get(measure.key), ours.get(measure.key)
                 if row["peer"] != OURS and a is not None and b is not None:
-                    found.append(Duel(names[key], measure, row["peer"], a, b, verdict(measure, a, b, row.get("loss_gap"))))
+                    found.append(
+                        Duel(
+                            names[key],
+                            measure,
+                            row["peer"],
+                            a,
+                            b,
+                            verdict(measure, a, b, row.get("loss_gap")),
+                        )
+                    )
     return found
 
 
-def verdict(measure: Measure, theirs: float, ours: float, gap: dict[str, float] | None = None) -> str:
+def verdict(
+    measure: Measure, theirs: float, ours: float, gap: dict[str, float] | None = None
+) -> str:
     """Who is ahead, if that is more than noise."""
     part = theirs / ours - 1.0
     if measure is LOSS:
         sure = gap is None or abs(gap["mean"]) > LOSS_ERRORS * gap["error"]
         differs = abs(part) > LOSS_NOISE and sure
     else:
-        differs = abs(part) > NOISE and (measure.key != "rss_growth" or abs(theirs - ours) > LEAST_MEMORY)
+        differs = abs(part) > NOISE and (
+            measure.key != "rss_growth" or abs(theirs - ours) > LEAST_MEMORY
+        )
     return EVEN if not differs else AHEAD if part > 0 else BEHIND
 
 
@@ -88,7 +103,10 @@ def where_we_lose(record: Row) -> list[Duel]:
 
 
 def closest(record: Row) -> dict[str, dict[str, Duel]]:
-    """For each point and measure (by key) the library that comes closest to ours, or is farthest ahead of it."""
+    """For each point and measure (by key) the library that comes closest to ours.
+
+    Or is farthest ahead of it.
+    """
     best: dict[str, dict[str, Duel]] = {}
     for duel in duels(record):
         at_point = best.setdefault(duel.point, {})
@@ -106,7 +124,11 @@ def _closeness(duel: Duel) -> tuple[bool, float]:
 def failures(record: Row) -> list[tuple[str, str, str]]:
     """Point, library and reason of everything that gave no result."""
     names = point_names(record)
-    return [(names[row["workload"], row["threads"]], row["peer"], row["runs"][-1]["error"]) for row in record["results"] if not row["best"]]
+    return [
+        (names[row["workload"], row["threads"]], row["peer"], row["runs"][-1]["error"])
+        for row in record["results"]
+        if not row["best"]
+    ]
 
 
 def measured_once(record: Row) -> list[tuple[str, str]]:
@@ -114,7 +136,11 @@ def measured_once(record: Row) -> list[tuple[str, str]]:
     names = point_names(record)
     if record["repeat"] < 2 or not record.get("complete", True):
         return []
-    return [(names[row["workload"], row["threads"]], row["peer"]) for row in record["results"] if row["best"] and len(row["runs"]) == 1]
+    return [
+        (names[row["workload"], row["threads"]], row["peer"])
+        for row in record["results"]
+        if row["best"] and len(row["runs"]) == 1
+    ]
 
 
 def amount(value: float | None, measure: Measure) -> str:
@@ -136,7 +162,10 @@ def digits(value: float, measure: Measure) -> str:
 
 
 def against(duel: Duel) -> str:
-    """A duel in a few characters: how many times ours a library's time or memory is, or by how much its loss differs."""
+    """A duel in a few characters.
+
+    How many times ours a library's time or memory is, or by how much its loss differs.
+    """
     if duel.measure is LOSS:
         return f"{100 * (duel.ratio - 1):+.2f} %".replace("-", "−")
     return f"{duel.ratio:.2f}×"
@@ -150,21 +179,39 @@ def text_table(record: Row) -> str:
     shown = [m for m in MEASURES if any(m.key in found for found in best.values())]
     lines = [["", *(m.title for m in shown)]]
     for point, found in best.items():
-        cells = [f"{against(found[m.key])} {found[m.key].peer}" if m.key in found else "-" for m in shown]
+        cells = [
+            f"{against(found[m.key])} {found[m.key].peer}" if m.key in found else "-" for m in shown
+        ]
         lines.append([point, *cells])
     widths = [max(len(line[i]) for line in lines) for i in range(len(shown) + 1)]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
 
 
 def counts(record: Row) -> list[dict[str, Any]]:
-    """For each measure: at how many points no library is ahead of ours, at how many one is, and at how many they are even."""
+    """For each measure: at how many points no library is ahead of ours, at how many one is.
+
+    And at how many they are even.
+    """
     out = []
     best = closest(record)
     lost = {(duel.point, duel.measure.key) for duel in where_we_lose(record)}
     for measure in MEASURES:
-        found = {point: duels_[measure.key] for point, duels_ in best.items() if measure.key in duels_}
+        found = {
+            point: duels_[measure.key] for point, duels_ in best.items() if measure.key in duels_
+        }
         if found:
             behind = sum((point, measure.key) in lost for point in found)
             ahead = sum(duel.verdict == AHEAD for duel in found.values())
-            out.append({"measure": measure, "points": len(found), AHEAD: ahead, BEHIND: behind, EVEN: len(found) - ahead - behind})
+            out.append(
+                {
+                    "measure": measure,
+                    "points": len(found),
+                    AHEAD: ahead,
+                    BEHIND: behind,
+                    EVEN: len(found) - ahead - behind,
+                }
+            )
     return out

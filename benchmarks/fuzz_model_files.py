@@ -1,12 +1,15 @@
-"""Damage model files at random and load them: each must load equal or raise ModelFormatError, and nothing else.
+"""Damage model files at random and load them.
+
+Each must load equal or raise ModelFormatError, and nothing else.
 
     python -m gpuboost.benchmarks.fuzz_model_files --n 100000 --seed 0
 
-Half of the damage is done to the bytes of a file: bits, cuts, insertions, pieces of other files, sizes. The checksum finds it. The other
-half is done behind the checksum, which is made anew: fields of the header and entries of the arrays get odd values, so that it is up to
-the other checks to find whatever a kernel could trip over. A changed leaf value is still a model; such a file must predict finite numbers
-and be saved as exactly the same bytes again. ``tests/test_model_file.py`` runs a few thousand of these in every test run.
-"""
+Half of the damage is done to the bytes of a file: bits, cuts, insertions, pieces of other files,
+sizes. The checksum finds it. The other half is done behind the checksum, which is made anew: fields
+of the header and entries of the arrays get odd values, so that it is up to the other checks to find
+whatever a kernel could trip over. A changed leaf value is still a model; such a file must predict
+finite numbers and be saved as exactly the same bytes again. ``tests/model/test_file.py`` runs a few
+thousand of these in every test run."""
 
 import argparse
 import copy
@@ -26,19 +29,40 @@ import numpy as np
 import pandas as pd
 
 import gpuboost as gb
-from gpuboost.model_file import ALIGNMENT, MAGIC, PREAMBLE, VERSION, _digest, canonical_json, read_model, write_model
-from gpuboost.schema import TableSchema
+from gpuboost.model.file import (
+    ALIGNMENT,
+    MAGIC,
+    PREAMBLE,
+    VERSION,
+    _digest,
+    canonical_json,
+    read_model,
+    write_model,
+)
+from gpuboost.tables.schema import TableSchema
 
 #: Values that a field of the header should not have, or might.
 ODD = [
-    None, True, False, 0, 1, -1, 2, 3, 7, 2**31 - 1, 2**31, 2**32, 2**63, -(2**63), 10**30, 10**400, 0.0, -0.0, 0.5, 1.0, 1e308, -1.5,
-    "", "a", "nan", "auto", "cpu", "cuda", "hard", "soft", "sqrt", "RandomForestClassifier", "GPUBoostRegressor", "\ud800", "x" * 1000,
-    [], [0], [[]], [None], {}, {"a": 1}, {"float": "nan"}, {"float": "inf"}, {"float": "x"}, {"tuple": []}, {"tuple": [1, 2]}, {"dict": []},
-    {"dict": [[0, 1.0]]}, {"dict": [[[], 1]]}, {"numpy": ["int64", 3]}, {"numpy": ["int8", 300]}, {"numpy": ["float32", 0.1]},
-    {"objects": ["a"]}, {"numpy": ["bool", True]}, {"array": "trees/left"}, {"array": "x"}, {"what": 1},
+    None, True, False, 0, 1, -1, 2, 3, 7, 2**31 - 1, 2**31, 2**32, 2**63, -(2**63), 10**30, 10**400,
+    0.0, -0.0, 0.5, 1.0, 1e308, -1.5, "", "a", "nan", "auto", "cpu", "cuda", "hard", "soft", "sqrt",
+    "RandomForestClassifier", "GPUBoostRegressor", "\ud800", "x" * 1000, [], [0], [[]], [None], {},
+    {"a": 1}, {"float": "nan"}, {"float": "inf"}, {"float": "x"}, {"tuple": []}, {"tuple": [1, 2]},
+    {"dict": []}, {"dict": [[0, 1.0]]}, {"dict": [[[], 1]]}, {"numpy": ["int64", 3]},
+    {"numpy": ["int8", 300]}, {"numpy": ["float32", 0.1]}, {"objects": ["a"]},
+    {"numpy": ["bool", True]}, {"array": "trees/left"}, {"array": "x"}, {"what": 1},
 ]  # fmt: skip
 #: Files that have nothing to do with any model but end in the same function.
-BOMBS = [b"[" * 100_000, b'{"a":' * 50_000, b'{"a":1,"a":2}', b"NaN", b'{"n":1e999}', b'{"n":' + b"9" * 10_000 + b"}", b"", b"\xff", b" {}"]
+BOMBS = [
+    b"[" * 100_000,
+    b'{"a":' * 50_000,
+    b'{"a":1,"a":2}',
+    b"NaN",
+    b'{"n":1e999}',
+    b'{"n":' + b"9" * 10_000 + b"}",
+    b"",
+    b"\xff",
+    b" {}",
+]
 
 
 # --- models
@@ -55,20 +79,42 @@ def make_models():
     both = np.stack([y, two], axis=1)
     names = np.array(["low", "middle", "high"], dtype=object)[y]
     weight = rng.integers(0, 3, 60).astype(float)
-    boosted, forest, nominal = {"n_estimators": 3, "max_depth": 3}, {"n_estimators": 3, "max_depth": 4}, {"categorical_features": [2]}
+    boosted, forest, nominal = (
+        {"n_estimators": 3, "max_depth": 3},
+        {"n_estimators": 3, "max_depth": 4},
+        {"categorical_features": [2]},
+    )
     valid = {"eval_set": [(x, y)], "eval_sample_weight": [weight]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         models = [
-            gb.GPUBoostRegressor(**boosted, n_jobs=1).fit(pd.DataFrame(x, columns=list("abcd")), signal),
-            gb.GPUBoostClassifier(**boosted, n_jobs=1, objective="exponential", class_weight={False: 1, True: 2}).fit(x, two),
-            gb.GPUBoostClassifier(**boosted, n_jobs=1, early_stopping_rounds=2, eval_metric=["merror", "mlogloss"]).fit(x, y, **valid),
-            gb.DecisionTreeClassifier(**nominal, n_jobs=1, ccp_alpha=np.float32(0.01)).fit(x, names),
-            gb.DecisionTreeRegressor(n_jobs=1, splitter="midpoint", max_depth=4, feature_probabilities=np.ones(4)).fit(x, signal),
-            gb.RandomForestClassifier(**forest, **nominal, n_jobs=1, oob_score=True, voting="hard").fit(x, both, weight),
-            gb.RandomForestRegressor(**forest, n_jobs=1, oob_score=True, keep_targets=True, max_samples=0.8).fit(x, signal, weight),
-            gb.ExtraTreesClassifier(**forest, **nominal, n_jobs=1, random_state=np.int64(3)).fit(x, names.astype("U")),
-            gb.ExtraTreesRegressor(**forest, n_jobs=1, keep_targets=True).fit(x, np.stack([signal, -signal], axis=1)),
+            gb.GPUBoostRegressor(**boosted, n_jobs=1).fit(
+                pd.DataFrame(x, columns=list("abcd")), signal
+            ),
+            gb.GPUBoostClassifier(
+                **boosted, n_jobs=1, objective="exponential", class_weight={False: 1, True: 2}
+            ).fit(x, two),
+            gb.GPUBoostClassifier(
+                **boosted, n_jobs=1, early_stopping_rounds=2, eval_metric=["merror", "mlogloss"]
+            ).fit(x, y, **valid),
+            gb.DecisionTreeClassifier(**nominal, n_jobs=1, ccp_alpha=np.float32(0.01)).fit(
+                x, names
+            ),
+            gb.DecisionTreeRegressor(
+                n_jobs=1, splitter="midpoint", max_depth=4, feature_probabilities=np.ones(4)
+            ).fit(x, signal),
+            gb.RandomForestClassifier(
+                **forest, **nominal, n_jobs=1, oob_score=True, voting="hard"
+            ).fit(x, both, weight),
+            gb.RandomForestRegressor(
+                **forest, n_jobs=1, oob_score=True, keep_targets=True, max_samples=0.8
+            ).fit(x, signal, weight),
+            gb.ExtraTreesClassifier(**forest, **nominal, n_jobs=1, random_state=np.int64(3)).fit(
+                x, names.astype("U")
+            ),
+            gb.ExtraTreesRegressor(**forest, n_jobs=1, keep_targets=True).fit(
+                x, np.stack([signal, -signal], axis=1)
+            ),
             gb.AdaBoostClassifier(n_estimators=3, n_jobs=1, max_depth=2).fit(x, y.astype(np.uint8)),
             gb.AdaBoostRegressor(**nominal, n_estimators=3, n_jobs=1, max_depth=3).fit(x, signal),
         ]
@@ -109,7 +155,17 @@ def damage_bytes(data, other, rng):
         data[a:short] = rng.bytes(short - a)
     elif kind == 7:  # version or a size
         at, size = [(12, 4), (16, 8), (24, 8)][rng.integers(0, 3)]
-        value = [0, 1, 2, n, 2**31, 2**32 - 1, 2**63, 2**64 - 1, int.from_bytes(data[at : at + size], "little") + 1][rng.integers(0, 9)]
+        value = [
+            0,
+            1,
+            2,
+            n,
+            2**31,
+            2**32 - 1,
+            2**63,
+            2**64 - 1,
+            int.from_bytes(data[at : at + size], "little") + 1,
+        ][rng.integers(0, 9)]
         data[at : at + size] = (value % 256**size).to_bytes(size, "little")
     else:
         data += data[a:b]
@@ -161,11 +217,18 @@ def damage_header(data, rng):
 
 
 def pick_field(header, rng):
-    """An object or list in the header, and one of its keys; lists of arrays and parameters are long, so that depth is drawn first."""
+    """An object or list in the header, and one of its keys.
+
+    Lists of arrays and parameters are long, so that depth is drawn first.
+    """
     where, key = header, list(header)[rng.integers(0, len(header))]
     while isinstance(where[key], (dict, list)) and where[key] and rng.random() < 0.85:
         where = where[key]
-        key = list(where)[rng.integers(0, len(where))] if isinstance(where, dict) else int(rng.integers(0, len(where)))
+        key = (
+            list(where)[rng.integers(0, len(where))]
+            if isinstance(where, dict)
+            else int(rng.integers(0, len(where)))
+        )
     return where, key
 
 
@@ -201,11 +264,36 @@ def odd_entry(flat, i, rng):
     """Another value for an entry of an array."""
     if flat.dtype.kind == "f":
         own, last = float(flat[i]), float(flat[-1])
-        values = [0.0, -0.0, math.nan, math.inf, -math.inf, 1e308, 5e-324, -1.0, 0.5, own * 2.0, own + 1.0, last, rng.normal()]
+        values = [
+            0.0,
+            -0.0,
+            math.nan,
+            math.inf,
+            -math.inf,
+            1e308,
+            5e-324,
+            -1.0,
+            0.5,
+            own * 2.0,
+            own + 1.0,
+            last,
+            rng.normal(),
+        ]
         return values[rng.integers(0, len(values))]
     if flat.dtype.kind in "iu":
         limits = np.iinfo(flat.dtype)
-        value = [0, -1, 1, limits.max, limits.min, int(flat[i]) + 1, int(flat[i]) - 1, int(flat[-1]), len(flat), int(rng.integers(0, 100))]
+        value = [
+            0,
+            -1,
+            1,
+            limits.max,
+            limits.min,
+            int(flat[i]) + 1,
+            int(flat[i]) - 1,
+            int(flat[-1]),
+            len(flat),
+            int(rng.integers(0, 100)),
+        ]
         return min(max(value[rng.integers(0, 10)], limits.min), limits.max)
     if flat.dtype.kind == "b":
         return not flat[i]
@@ -221,16 +309,23 @@ class Judge:
     def __init__(self, models, x, folder):
         self.x, self.path, self.again = x, Path(folder, "damaged.gb"), Path(folder, "again.gb")
         self.files = [file_of(model) for model in models]
-        self.known = {data: (model.fingerprint(), predictions(model, x)) for data, model in zip(self.files, models, strict=True)}
+        self.known = {
+            data: (model.fingerprint(), predictions(model, x))
+            for data, model in zip(self.files, models, strict=True)
+        }
         self.counts, self.reasons, self.slowest = Counter(), Counter(), 0.0
 
     def damaged(self, number, rng):
         """The damaged file of this number."""
-        data, other = self.files[number % len(self.files)], self.files[int(rng.integers(0, len(self.files)))]
+        data, other = (
+            self.files[number % len(self.files)],
+            self.files[int(rng.integers(0, len(self.files)))],
+        )
         kind = ["bytes", "bytes", "header", "arrays"][number // len(self.files) % 4]
-        return kind, {"bytes": lambda: damage_bytes(data, other, rng), "header": lambda: damage_header(data, rng)}.get(
-            kind, lambda: damage_arrays(data, rng)
-        )()
+        return kind, {
+            "bytes": lambda: damage_bytes(data, other, rng),
+            "header": lambda: damage_header(data, rng),
+        }.get(kind, lambda: damage_arrays(data, rng))()
 
     def check(self, number, seed):
         """Damage a file, load it, and look at the outcome."""
@@ -245,7 +340,9 @@ class Judge:
                 model = gb.load_model(self.path)
         except gb.ModelFormatError as error:
             outcome = "refused"
-            self.reasons[re.sub(r"\d+|'.*'", "...", str(error).split("cannot be loaded: ")[1])[:60]] += 1
+            self.reasons[
+                re.sub(r"\d+|'.*'", "...", str(error).split("cannot be loaded: ")[1])[:60]
+            ] += 1
         else:
             outcome = self.accept(kind, data, model)
         self.slowest = max(self.slowest, time.perf_counter() - begin)
@@ -253,7 +350,10 @@ class Judge:
         return kind, outcome
 
     def accept(self, kind, data, model):
-        """A file that loads: the model it was, or another valid one that is saved as the same bytes."""
+        """A file that loads: the model it was.
+
+        Or another valid one that is saved as the same bytes.
+        """
         if data in self.known:
             fingerprint, expected = self.known[data]
             assert model.fingerprint() == fingerprint
@@ -265,17 +365,22 @@ class Judge:
             width = model.n_features_in_
             x = np.concatenate([self.x] * (width // self.x.shape[1] + 1), axis=1)[:, :width]
             for values in predictions(model, x):
-                assert values.dtype.kind != "f" or np.isfinite(values).all(), "a prediction is not finite"
+                assert values.dtype.kind != "f" or np.isfinite(values).all(), (
+                    "a prediction is not finite"
+                )
         model.save_model(self.again)
         header, _ = parts_of(data)
-        assert header["not_stored"] or self.again.read_bytes() == data, "the file changes by loading and saving"
+        assert header["not_stored"] or self.again.read_bytes() == data, (
+            "the file changes by loading and saving"
+        )
         return "another model"
 
 
 def predictions(model, x):
     """Whatever a model predicts: for few rows and for many, which take different ways."""
     names = getattr(model, "feature_names_in_", [])
-    if 0 < len(names) == len(set(names)):  # frames whose columns share a name are up to scikit-learn, which changes its mind about them
+    # frames whose columns share a name are up to scikit-learn, which changes its mind about them
+    if 0 < len(names) == len(set(names)):
         x = pd.DataFrame(x, columns=names)
     out = []
     for rows in (x, x[:3]):
@@ -294,14 +399,18 @@ def predictions(model, x):
 
 def same(some, others):
     """Bit-equal arrays; what object arrays hold is compared as it is."""
-    content = [(a.dtype, a.tolist() if a.dtype == object else a.tobytes()) for a in (*some, *others)]
+    content = [
+        (a.dtype, a.tolist() if a.dtype == object else a.tobytes()) for a in (*some, *others)
+    ]
     return content[: len(some)] == content[len(some) :]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--n", type=int, default=100_000, help="files")
-    parser.add_argument("--first", type=int, default=0, help="number of the first file, to see one of them again")
+    parser.add_argument(
+        "--first", type=int, default=0, help="number of the first file, to see one of them again"
+    )
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     models, x = make_models()
@@ -315,7 +424,8 @@ def main():
         judge.slowest = 0.0
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         limit = pages * resource.getpagesize() + (256 << 20)
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))  # an allocation that a file of some KB does not justify is a MemoryError
+        # an allocation that a file of some KB does not justify is a MemoryError
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         begin = time.perf_counter()
         for number in range(args.first, args.first + args.n):
             try:
@@ -331,7 +441,10 @@ def main():
         for reason, n in judge.reasons.most_common(12):
             print(f"{n:8}  {reason}")
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(f"slowest file {1000 * judge.slowest:.0f} ms, peak memory {peak:.0f} MiB, {time.perf_counter() - begin:.0f} s in all")
+        print(
+            f"slowest file {1000 * judge.slowest:.0f} ms, peak memory {peak:.0f} MiB, "
+            f"{time.perf_counter() - begin:.0f} s in all"
+        )
 
 
 if __name__ == "__main__":

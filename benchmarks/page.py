@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from gpuboost.atomic_files import atomic_write
 from gpuboost.benchmarks import figures, findings, report
 from gpuboost.benchmarks.driver import FAR_BEHIND
 from gpuboost.benchmarks.figures import Series
@@ -12,8 +13,7 @@ from gpuboost.benchmarks.findings import LOSS, MEASURES, Measure, amount
 from gpuboost.benchmarks.peers import OURS, PEERS
 from gpuboost.benchmarks.report import Row
 from gpuboost.benchmarks.sweeps import FACTORS, Point
-from gpuboost.extras import load
-from gpuboost.files import atomic_write
+from gpuboost.optional import load
 from gpuboost.report import page_style
 
 HERE = Path(__file__).parent
@@ -33,7 +33,18 @@ DEFAULTS = {
 #: What every record has, its machine, and each of its results.
 TOP = ("repeat", "scale")
 MACHINE = ("date", "commit", "cpu", "cores", "memory_gib", "system", "python", "versions")
-ROW = ("workload", "title", "metric", "n_test", "threads", "peer", "growth", "settings", "best", "runs")
+ROW = (
+    "workload",
+    "title",
+    "metric",
+    "n_test",
+    "threads",
+    "peer",
+    "growth",
+    "settings",
+    "best",
+    "runs",
+)
 MARKS = {findings.AHEAD: "▲", findings.EVEN: "≈", findings.BEHIND: "▼"}
 
 
@@ -45,13 +56,25 @@ def check_packages() -> None:
 
 def check_record(record: Any, name: str) -> None:
     """Raise if a file is not what a comparison writes."""
-    if not isinstance(record, dict) or not isinstance(record.get("results"), list) or "machine" not in record:
-        raise ValueError(f"{name} is no result of a comparison: it must be an object with 'machine' and 'results'")
+    if (
+        not isinstance(record, dict)
+        or not isinstance(record.get("results"), list)
+        or "machine" not in record
+    ):
+        raise ValueError(
+            f"{name} is no result of a comparison: it must be an object with 'machine' and "
+            "'results'"
+        )
     if not record["results"]:
         raise ValueError(f"{name} has no results: nothing was measured")
-    unknown = sorted({str(row.get("peer")) for row in record["results"] if isinstance(row, dict)} - set(PEERS))
+    unknown = sorted(
+        {str(row.get("peer")) for row in record["results"] if isinstance(row, dict)} - set(PEERS)
+    )
     if unknown:
-        raise ValueError(f"{name} has results of {', '.join(unknown)}, which this version does not know; it knows {', '.join(PEERS)}")
+        raise ValueError(
+            f"{name} has results of {', '.join(unknown)}, which this version does not know; it "
+            f"knows {', '.join(PEERS)}"
+        )
     parts = [
         (record, TOP, "it"),
         (record["machine"], MACHINE, "its machine"),
@@ -60,7 +83,10 @@ def check_record(record: Any, name: str) -> None:
     for part, keys, what in parts:
         lacking = [key for key in keys if not isinstance(part, dict) or key not in part]
         if lacking:
-            raise ValueError(f"{name} is no result of a comparison: {what} has no {', '.join(map(repr, lacking))}")
+            raise ValueError(
+                f"{name} is no result of a comparison: {what} has no "
+                f"{', '.join(map(repr, lacking))}"
+            )
 
 
 def write_page(record: Row, path: Path) -> None:
@@ -75,7 +101,11 @@ def render(record: Row) -> str:
     """The page as text."""
     jinja2 = load("jinja2", "the page of a benchmark")
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+        loader=jinja2.FileSystemLoader(HERE),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
     )
     return environment.get_template("page.html").render(content(record))
 
@@ -101,7 +131,11 @@ def content(record: Row) -> dict[str, Any]:
         "defeats": defeats(record),
         "sweeps": [sweep(record, factor, points) for factor, points in sweeps.items()],
         "base": base_text(record),
-        "workloads": [workload(record, key, rows) for key, rows in report.groups(record).items() if key not in swept],
+        "workloads": [
+            workload(record, key, rows)
+            for key, rows in report.groups(record).items()
+            if key not in swept
+        ],
         "failures": findings.failures(record),
         "once": findings.measured_once(record),
         "left_out": record["left_out"],
@@ -114,7 +148,9 @@ def warnings(record: Row) -> list[str]:
     """What a reader must know before any number."""
     found = []
     if record.get("emulated"):
-        found.append("Measured on the emulated CUDA device: a test of the programs. The times mean nothing.")
+        found.append(
+            "Measured on the emulated CUDA device: a test of the programs. The times mean nothing."
+        )
     if record["scale"] != 1.0:
         found.append(f"Rows were scaled by {record['scale']:g}: a trial, not a result.")
     if not record.get("complete", True):
@@ -123,10 +159,17 @@ def warnings(record: Row) -> list[str]:
         found.append("Everything was measured once: differences of some percent mean little.")
     names = report.point_names(record)
     cores = record["machine"]["cores"]
-    disturbed = {names[key]: line for key, rows in report.groups(record).items() if (line := report.disturbed_line(rows, cores))}
+    disturbed = {
+        names[key]: line
+        for key, rows in report.groups(record).items()
+        if (line := report.disturbed_line(rows, cores))
+    }
     if disturbed:
         point, line = next(iter(disturbed.items()))
-        found.append(f"Other work went on at {', '.join(disturbed)}: such times say little and should be measured again.")
+        found.append(
+            f"Other work went on at {', '.join(disturbed)}: such times say little and should "
+            "be measured again."
+        )
         found.append(f"{point}, for one: {line.replace('*', '')}")
     if not any(row["peer"] == OURS and row["best"] for row in record["results"]):
         found.append(f"{OURS} itself was not measured: there is nothing to compare with.")
@@ -140,7 +183,15 @@ def summary(record: Row) -> list[dict[str, Any]]:
         cells = []
         for measure in MEASURES:
             duel = found.get(measure.key)
-            cells.append(duel and {"mark": MARKS[duel.verdict], "verdict": duel.verdict, "text": findings.against(duel), "peer": duel.peer})
+            cells.append(
+                duel
+                and {
+                    "mark": MARKS[duel.verdict],
+                    "verdict": duel.verdict,
+                    "text": findings.against(duel),
+                    "peer": duel.peer,
+                }
+            )
         out.append({"point": point, "cells": cells})
     return out
 
@@ -174,7 +225,10 @@ def defeats(record: Row) -> list[dict[str, Any]]:
 def sweep(record: Row, factor: str, points: list[dict[str, Any]]) -> dict[str, Any]:
     """Panels and tables of one factor."""
     by_group = report.groups(record)
-    rows = [{row["peer"]: row["best"] for row in by_group.get((p["workload"], p["threads"]), [])} for p in points]
+    rows = [
+        {row["peer"]: row["best"] for row in by_group.get((p["workload"], p["threads"]), [])}
+        for p in points
+    ]
     peers = [peer for peer in PEERS if any(row.get(peer) for row in rows)]
     values = [p["value"] for p in points]
     panels, tables = [], []
@@ -184,7 +238,12 @@ def sweep(record: Row, factor: str, points: list[dict[str, Any]]) -> dict[str, A
         series = [one for one in series if one.y]
         if series:
             panels.append(figures.line_panel(f"{factor}-{measure.key}", factor, measure, series))
-            tables.append({"measure": measure, "lines": [_table_line(peer, line, measure) for peer, line in lines.items()]})
+            tables.append(
+                {
+                    "measure": measure,
+                    "lines": [_table_line(peer, line, measure) for peer, line in lines.items()],
+                }
+            )
     return {
         "factor": factor,
         "values": [f"{v:,}" for v in values],
@@ -202,7 +261,11 @@ def _series(peer: str, values: list[int], line: list[float | None], measure: Mea
 
 def _table_line(peer: str, line: list[float | None], measure: Measure) -> dict[str, Any]:
     first, last = line[0], line[-1]
-    grown = f"{times(last / first)}×" if first and last and measure is not LOSS and len(line) > 1 else "–"
+    grown = (
+        f"{times(last / first)}×"
+        if first and last and measure is not LOSS and len(line) > 1
+        else "–"
+    )
     return {"peer": peer, "values": [amount(v, measure) for v in line], "grown": grown}
 
 
@@ -225,20 +288,32 @@ def growth_text(factor: str, values: list[int], rows: list[Row], peers: list[str
         each = ", ".join(f"{peer} {1 / slower:.2f}×" for slower, peer in sorted(grown))
         return f"Speed-up of the fit from {values[0]} to {values[-1]} threads: {each}."
     each = ", ".join(f"{peer} {times(slower)}×" for slower, peer in sorted(grown))
-    return f"From {values[0]:,} to {values[-1]:,} {factor} ({values[-1] / values[0]:.3g}×) the time to fit grows: {each}."
+    return (
+        f"From {values[0]:,} to {values[-1]:,} {factor} ({values[-1] / values[0]:.3g}×) the "
+        f"time to fit grows: {each}."
+    )
 
 
 def base_text(record: Row) -> str:
     """The point around which factors vary, in words."""
     rows = report.groups(record)
-    keys = {(p["workload"], p["threads"]) for points in record.get("sweeps", {}).values() for p in points}
+    keys = {
+        (p["workload"], p["threads"])
+        for points in record.get("sweeps", {}).values()
+        for p in points
+    }
     names = {key: name for key, name in report.point_names(record).items() if key in keys}
     for key, name in names.items():
         if name == "base point":
             bins = rows[key][0]["settings"]["bins"]
-            return f"{rows[key][0]['title']}, {bins} bins, {key[1]} thread{'s' if key[1] > 1 else ''}"
+            return (
+                f"{rows[key][0]['title']}, {bins} bins, {key[1]} thread{'s' if key[1] > 1 else ''}"
+            )
     base = Point()
-    return f"{base.rows * record['scale']:,.0f} x {base.columns}, two classes, depth {base.depth}, {base.bins} bins"
+    return (
+        f"{base.rows * record['scale']:,.0f} x {base.columns}, two classes, depth "
+        f"{base.depth}, {base.bins} bins"
+    )
 
 
 # --- workloads
@@ -248,7 +323,9 @@ def workload(record: Row, key: tuple[str, int], rows: list[Row]) -> dict[str, An
     """Panels and the table of one workload."""
     panels = []
     for measure in MEASURES:
-        values = {row["peer"]: v * measure.factor for row in rows if (v := row["best"].get(measure.key))}
+        values = {
+            row["peer"]: v * measure.factor for row in rows if (v := row["best"].get(measure.key))
+        }
         if measure is not LOSS and values:
             panels.append(figures.dot_panel(f"{key[0]}-{key[1]}-{measure.key}", measure, values))
     shown = [m for m in MEASURES if any(row["best"].get(m.key) is not None for row in rows)]
@@ -274,4 +351,6 @@ def workload(record: Row, key: tuple[str, int], rows: list[Row]) -> dict[str, An
 def _cell(row: Row, rows: list[Row], measure: Measure) -> tuple[str, str]:
     """A value, and how many times ours it is."""
     ratio = report.ratio(row, rows, measure.key)
-    return amount(row["best"].get(measure.key), measure), "" if ratio is None or row["peer"] == OURS or measure is LOSS else f"{ratio:.2f}×"
+    return amount(row["best"].get(measure.key), measure), "" if ratio is None or row[
+        "peer"
+    ] == OURS or measure is LOSS else f"{ratio:.2f}×"

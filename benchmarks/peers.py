@@ -1,7 +1,9 @@
-"""One small adapter for each library: the same settings in its own words, its own fastest way to fit and predict, and its times.
+"""One small adapter for each library.
 
-Libraries are imported when an adapter is made, so that a process that measures one of them does not load the thread pools of the others.
-"""
+The same settings in its own words, its own fastest way to fit and predict, and its times.
+
+Libraries are imported when an adapter is made, so that a process that measures one of them does not
+load the thread pools of the others."""
 
 from __future__ import annotations
 
@@ -45,10 +47,12 @@ class FitTime:
 
 
 class Peer:
-    """A library set up for a task: ``fit``, ``predict``, and ``estimator`` for its scikit-learn interface.
+    """A library set up for a task.
 
-    ``predict`` returns the probability of class 1, the probabilities of all classes (n, n_classes), or values.
-    """
+    ``fit``, ``predict``, and ``estimator`` for its scikit-learn interface.
+
+    ``predict`` returns the probability of class 1, the probabilities of all classes (n, n_classes),
+    or values."""
 
     package: ClassVar[str]
     #: Growth orders it is run for, and what it does then.
@@ -108,7 +112,11 @@ def _stopwatch(owner: type, names: tuple[str, ...]) -> Iterator[list[float]]:
 
     for name, original in originals.items():
         is_class_method = isinstance(original, classmethod)
-        setattr(owner, name, classmethod(timed(original.__func__)) if is_class_method else timed(original))
+        setattr(
+            owner,
+            name,
+            classmethod(timed(original.__func__)) if is_class_method else timed(original),
+        )
     try:
         yield seconds
     finally:
@@ -130,7 +138,7 @@ class GPUBoost(Peer):
         return _device.missing(0)
 
     def fit(self, x: np.ndarray, y: np.ndarray) -> FitTime:
-        from gpuboost.binning import BinMapper
+        from gpuboost.data.binning import BinMapper
 
         with _stopwatch(BinMapper, ("fit", "transform")) as binning:
             time_ = super().fit(x, y)
@@ -192,7 +200,11 @@ class XGBoost(Peer):
     def fit(self, x: np.ndarray, y: np.ndarray) -> FitTime:
         import xgboost
 
-        objective = {"binary": "binary:logistic", "multiclass": "multi:softprob", "regression": "reg:squarederror"}[self.task]
+        objective = {
+            "binary": "binary:logistic",
+            "multiclass": "multi:softprob",
+            "regression": "reg:squarederror",
+        }[self.task]
         params = self._params() | {"objective": objective, "nthread": self.threads}
         if self.task == "multiclass":
             params["num_class"] = int(y.max()) + 1
@@ -228,7 +240,11 @@ class LightGBM(Peer):
 
         rows = np.arange(100.0)
         try:  # a build does not say what it can do
-            lightgbm.train({"device_type": "cuda", "verbosity": -1}, lightgbm.Dataset(rows[:, None], label=rows), num_boost_round=1)
+            lightgbm.train(
+                {"device_type": "cuda", "verbosity": -1},
+                lightgbm.Dataset(rows[:, None], label=rows),
+                num_boost_round=1,
+            )
         except lightgbm.basic.LightGBMError as error:
             return f"its build has no CUDA ({error})"
         return None
@@ -284,7 +300,10 @@ class LightGBMQuantised(LightGBM):
 
 @contextmanager
 def _on_cores(n: int) -> Iterator[None]:
-    """Keep this thread, and those it starts, on n cores: for calls that take all cores and have no setting."""
+    """Keep this thread, and those it starts, on n cores.
+
+    For calls that take all cores and have no setting.
+    """
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -321,9 +340,17 @@ class CatBoost(Peer):
             "random_strength": 0,
             "leaf_estimation_method": "Newton",
             "leaf_estimation_iterations": 1,
-            "grow_policy": {"depthwise": "Depthwise", "leafwise": "Lossguide", "symmetric": "SymmetricTree"}[s.order],
+            "grow_policy": {
+                "depthwise": "Depthwise",
+                "leafwise": "Lossguide",
+                "symmetric": "SymmetricTree",
+            }[s.order],
             "depth": s.depth if s.order != "leafwise" else 16,  # the most it can do
-            "loss_function": {"binary": "Logloss", "multiclass": "MultiClass", "regression": "RMSE"}[self.task],
+            "loss_function": {
+                "binary": "Logloss",
+                "multiclass": "MultiClass",
+                "regression": "RMSE",
+            }[self.task],
             "thread_count": self.threads,
             "random_seed": s.seed,
             "allow_writing_files": False,
@@ -357,11 +384,14 @@ class CatBoost(Peer):
     def estimator(self) -> Any:
         import catboost
 
-        return (catboost.CatBoostRegressor if self.task == "regression" else catboost.CatBoostClassifier)(**self._params())
+        return (
+            catboost.CatBoostRegressor if self.task == "regression" else catboost.CatBoostClassifier
+        )(**self._params())
 
     def single(self, model: Any) -> Callable[[np.ndarray], Any]:
         method = super().single(model)
-        return lambda x: method(x, thread_count=self.threads)  # its predict does not follow the estimator's setting
+        # its predict does not follow the estimator's setting
+        return lambda x: method(x, thread_count=self.threads)
 
 
 # --- scikit-learn
@@ -377,7 +407,11 @@ class SklearnHist(Peer):
         from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
         s = self.settings
-        return (HistGradientBoostingRegressor if self.task == "regression" else HistGradientBoostingClassifier)(
+        return (
+            HistGradientBoostingRegressor
+            if self.task == "regression"
+            else HistGradientBoostingClassifier
+        )(
             max_iter=s.trees,
             learning_rate=s.learning_rate,
             max_leaf_nodes=s.most_leaves,
@@ -394,7 +428,10 @@ class SklearnHist(Peer):
 
 
 class ChimeraBoost(Peer):
-    """ChimeraBoost as plain symmetric boosting: its extras (linear leaves, crossed features, refits, early stopping) are off."""
+    """ChimeraBoost as plain symmetric boosting.
+
+    Its extras (linear leaves, crossed features, refits, early stopping) are off.
+    """
 
     package = "chimeraboost"
     growth = {"symmetric": "symmetric"}
@@ -403,7 +440,11 @@ class ChimeraBoost(Peer):
         import chimeraboost
 
         s = self.settings
-        return (chimeraboost.ChimeraBoostRegressor if self.task == "regression" else chimeraboost.ChimeraBoostClassifier)(
+        return (
+            chimeraboost.ChimeraBoostRegressor
+            if self.task == "regression"
+            else chimeraboost.ChimeraBoostClassifier
+        )(
             n_estimators=s.trees,
             learning_rate=s.learning_rate,
             depth=s.depth,

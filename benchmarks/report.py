@@ -18,14 +18,19 @@ Row = dict[str, Any]
 
 def machine_line(machine: dict[str, Any]) -> str:
     """The machine in a sentence."""
-    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items() if version)
+    versions = ", ".join(
+        f"{name} {version}" for name, version in machine["versions"].items() if version
+    )
     where = f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB"
     return f"{where}, {machine['date']}, commit {short_commit(machine)}; {versions}."
 
 
 def short_commit(machine: dict[str, Any]) -> str:
     """The commit that was measured, in few characters."""
-    return machine["commit"][:12] + (" with changes" if "changes" in machine["commit"] else "") or "unknown"
+    return (
+        machine["commit"][:12] + (" with changes" if "changes" in machine["commit"] else "")
+        or "unknown"
+    )
 
 
 def markdown_table(header: list[str], rows: list[list[str]], text_columns: int = 1) -> str:
@@ -43,11 +48,16 @@ def groups(record: Row) -> dict[tuple[str, int], list[Row]]:
 
 
 def point_names(record: Row) -> dict[tuple[str, int], str]:
-    """A name for people for each workload and number of threads: the point's factor and value, or the workload's name."""
+    """A name for people for each workload and number of threads.
+
+    The point's factor and value, or the workload's name.
+    """
     places: dict[tuple[str, int], list[str]] = {}
     for factor, points in record.get("sweeps", {}).items():
         for p in points:
-            places.setdefault((p["workload"], p["threads"]), []).append(f"{factor} = {p['value']:,}")
+            places.setdefault((p["workload"], p["threads"]), []).append(
+                f"{factor} = {p['value']:,}"
+            )
     names = {}
     for key in groups(record):
         found = places.get(key)
@@ -79,8 +89,13 @@ def compare_introduction(record: Row) -> list[str]:
     """What a reader needs before the tables."""
     return [
         machine_line(record["machine"]),
-        f"Best of {record['repeat']} repetitions. Ratios are a library's time over ours: above 1 we are faster."
-        + (f" **Rows scaled by {record['scale']}: a trial, not a result.**" if record["scale"] != 1.0 else ""),
+        f"Best of {record['repeat']} repetitions. Ratios are a library's time over ours: above "
+        "1 we are faster."
+        + (
+            f" **Rows scaled by {record['scale']}: a trial, not a result.**"
+            if record["scale"] != 1.0
+            else ""
+        ),
         _device_line(record),
     ]
 
@@ -111,7 +126,15 @@ def _device_line(record: Row) -> str:
 
 def _compare_table(rows: list[Row]) -> str:
     n_test = rows[0]["n_test"]
-    header = ["library", "growth", "fit s", "= binning + training", "ratio", f"predict {n_test:,} rows, ms", "ratio"]
+    header = [
+        "library",
+        "growth",
+        "fit s",
+        "= binning + training",
+        "ratio",
+        f"predict {n_test:,} rows, ms",
+        "ratio",
+    ]
     header += ["one row, µs", "ratio", "memory growth, MB", f"held-out {rows[0]['metric']}"]
     lines = []
     for row in rows:
@@ -120,7 +143,9 @@ def _compare_table(rows: list[Row]) -> str:
         if not best:
             lines.append([name, row["growth"], "failed", *["-"] * (len(header) - 3)])
             continue
-        parts = "-" if best["binning"] is None else f"{best['binning']:.3f} + {best['training']:.3f}"
+        parts = (
+            "-" if best["binning"] is None else f"{best['binning']:.3f} + {best['training']:.3f}"
+        )
         lines.append(
             [
                 name,
@@ -143,7 +168,11 @@ def fastest_line(rows: list[Row]) -> str:
     """The fastest other library, in units of our time."""
     parts = []
     for name, label in (("fit", "fit"), ("predict", "predict"), ("latency", "one row")):
-        others = [(r, row["peer"]) for row in rows if row["peer"] != OURS and (r := ratio(row, rows, name)) is not None]
+        others = [
+            (r, row["peer"])
+            for row in rows
+            if row["peer"] != OURS and (r := ratio(row, rows, name)) is not None
+        ]
         if others:
             least, peer = min(others)
             parts.append(f"{label} {times(least)} ({peer})")
@@ -151,17 +180,31 @@ def fastest_line(rows: list[Row]) -> str:
 
 
 def disturbed_line(rows: list[Row], cores: int) -> str:
-    """Say which fits did not have the cores they were given: libraries that spin at barriers then look far slower than they are."""
+    """Say which fits did not have the cores they were given.
+
+    Libraries that spin at barriers then look far slower than they are.
+    """
     taken = {row["peer"]: row["best"].get("cores_taken") or 0.0 for row in rows}
-    disturbed = [f"{peer} ({t:.1f} cores)" for peer, t in taken.items() if t > DISTURBED and rows[0]["threads"] + t > cores + DISTURBED]
-    return f"**Disturbed**: other work took cores from the best fit of {', '.join(disturbed)}." if disturbed else ""
+    disturbed = [
+        f"{peer} ({t:.1f} cores)"
+        for peer, t in taken.items()
+        if t > DISTURBED and rows[0]["threads"] + t > cores + DISTURBED
+    ]
+    return (
+        f"**Disturbed**: other work took cores from the best fit of {', '.join(disturbed)}."
+        if disturbed
+        else ""
+    )
 
 
 # --- plot
 
 
 def plot_ratios(record: Row, path: Path) -> None:
-    """Bars of every library's time over ours: a row of panels for each workload, fit, predict and single rows side by side."""
+    """Bars of every library's time over ours.
+
+    A row of panels for each workload, fit, predict and single rows side by side.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
@@ -194,12 +237,18 @@ def plot_ratios(record: Row, path: Path) -> None:
     if len(threads) > 1:
         handles = [plt.Rectangle((0, 0), 1, 1, color=COLOURS[i]) for i in range(len(threads))]
         figure.legend(
-            handles, [f"{t} thread{'s' if t > 1 else ''}" for t in threads], loc="outside lower center", ncols=len(threads), frameon=False
+            handles,
+            [f"{t} thread{'s' if t > 1 else ''}" for t in threads],
+            loc="outside lower center",
+            ncols=len(threads),
+            frameon=False,
         )
     machine = record["machine"]
     trial = f"; rows scaled by {record['scale']}: a trial" if record["scale"] != 1.0 else ""
     figure.suptitle(
-        f"Right of the line: gpuboost is faster  ({machine['cpu']}, {machine['cores']} cores, {machine['date']}{trial})", fontsize=11
+        f"Right of the line: gpuboost is faster  ({machine['cpu']}, {machine['cores']} cores, "
+        f"{machine['date']}{trial})",
+        fontsize=11,
     )
     figure.savefig(path, dpi=130)
     plt.close(figure)
@@ -218,7 +267,14 @@ def _others(by_group: dict[tuple[str, int], list[Row]], workload: str) -> list[s
     )
 
 
-def _bars(axis: Any, by_group: dict[tuple[str, int], list[Row]], workload: str, names: list[str], threads: list[int], key: str) -> None:
+def _bars(
+    axis: Any,
+    by_group: dict[tuple[str, int], list[Row]],
+    workload: str,
+    names: list[str],
+    threads: list[int],
+    key: str,
+) -> None:
     """One panel: a bar from 1 to the ratio for each library and number of threads."""
     from matplotlib.ticker import FuncFormatter, LogLocator
 
@@ -230,14 +286,24 @@ def _bars(axis: Any, by_group: dict[tuple[str, int], list[Row]], workload: str, 
             value = found.get(name)
             y = at + (i - (len(threads) - 1) / 2) * thick
             if value is not None:
-                axis.barh(y, value - 1, left=1, height=0.92 * thick, color=COLOURS[i % len(COLOURS)])
-                axis.annotate(f"{value:.2f}", (max(value, 1), y), xytext=(3, 0), textcoords="offset points", va="center", fontsize=7)
+                axis.barh(
+                    y, value - 1, left=1, height=0.92 * thick, color=COLOURS[i % len(COLOURS)]
+                )
+                axis.annotate(
+                    f"{value:.2f}",
+                    (max(value, 1), y),
+                    xytext=(3, 0),
+                    textcoords="offset points",
+                    va="center",
+                    fontsize=7,
+                )
     axis.axvline(1, color="black", linewidth=1)
     axis.set_xscale("log")
     axis.set_yticks(range(len(names)), names if key == "fit" else [""] * len(names), fontsize=9)
     axis.set_ylim(len(names) - 0.4, -0.6)
     axis.margins(x=0.12)
-    axis.update_datalim([(0.9, 0), (2.0, 0)])  # the line at 1 stays inside, and a panel of ratios near 1 is not blown up
+    # the line at 1 stays inside, and a panel of ratios near 1 is not blown up
+    axis.update_datalim([(0.9, 0), (2.0, 0)])
     axis.autoscale_view()
     axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
@@ -245,4 +311,13 @@ def _bars(axis: Any, by_group: dict[tuple[str, int], list[Row]], workload: str, 
     axis.tick_params(axis="x", labelsize=8)
     axis.spines[["top", "right"]].set_visible(False)
     if not axis.patches:
-        axis.text(0.5, 0.5, "not measured", transform=axis.transAxes, ha="center", va="center", fontsize=8, color="0.5")
+        axis.text(
+            0.5,
+            0.5,
+            "not measured",
+            transform=axis.transAxes,
+            ha="center",
+            va="center",
+            fontsize=8,
+            color="0.5",
+        )

@@ -1,9 +1,9 @@
 """How cost grows: work that differs from a base point in one factor at a time.
 
-The base point is 100,000 x 28 of two classes, 50 trees of depth 6, 256 bins, all threads. As many rows are held out as are trained on, so
-the time to predict is measured over rows too. Points are workloads like any other, and the same workers measure them; a record says which
-workload is which point: ``{"rows": [{"value": 10000, "workload": ..., "threads": ...}, ...], ...}``.
-"""
+The base point is 100,000 x 28 of two classes, 50 trees of depth 6, 256 bins, all threads. As many
+rows are held out as are trained on, so the time to predict is measured over rows too. Points are
+workloads like any other, and the same workers measure them; a record says which workload is which
+point: ``{"rows": [{"value": 10000, "workload": ..., "threads": ...}, ...], ...}``."""
 
 from __future__ import annotations
 
@@ -42,9 +42,14 @@ class Point:
     def workload(self, order: str, trees: int) -> Workload:
         """The point as a workload; its number of threads is no part of that."""
         task = "binary" if self.classes == 2 else "multiclass"
-        name = f"rows-{self.rows}-columns-{self.columns}-bins-{self.bins}-depth-{self.depth}-classes-{self.classes}-{order}"
+        name = (
+            f"rows-{self.rows}-columns-{self.columns}-bins-{self.bins}-depth-{self.depth}"
+            f"-classes-{self.classes}-{order}"
+        )
         settings = Settings(trees, order, depth=self.depth, bins=self.bins)
-        return Workload(name, task, self.rows, self.rows, self.columns, settings, n_classes=self.classes)
+        return Workload(
+            name, task, self.rows, self.rows, self.columns, settings, n_classes=self.classes
+        )
 
 
 def thread_counts(most: int) -> tuple[int, ...]:
@@ -71,12 +76,17 @@ def scaled_rows(rows: int, scale: float) -> int:
 
 
 def plan(
-    factors: Iterable[str], names: Iterable[str], threads: Iterable[int], scale: float = 1.0, order: str = "depthwise", trees: int = 50
+    factors: Iterable[str],
+    names: Iterable[str],
+    threads: Iterable[int],
+    scale: float = 1.0,
+    order: str = "depthwise",
+    trees: int = 50,
 ) -> tuple[list[Job], dict[str, list[dict[str, Any]]]]:
     """Jobs of some sweeps, and which point of which factor each workload is.
 
-    The largest number of threads is that of the base point. A point that belongs to several factors is measured once.
-    """
+    The largest number of threads is that of the base point. A point that belongs to several factors
+    is measured once."""
     names, threads = [n for n in names if order in PEERS[n].growth], sorted(set(threads))
     base = Point(rows=scaled_rows(Point.rows, scale), threads=threads[-1])
     jobs: dict[str, Job] = {}
@@ -86,9 +96,13 @@ def plan(
         before: dict[str, str] = {}  # key of the library's job at the last point
         for point in points(factor, base, scale, threads):
             w = point.workload(order, trees)
-            sweeps[factor].append({"value": asdict(point)[factor], "workload": w.name, "threads": point.threads})
+            sweeps[factor].append(
+                {"value": asdict(point)[factor], "workload": w.name, "threads": point.threads}
+            )
             for name in names:
-                job = Job(w, name, point.threads, after=before.get(name) if factor != "threads" else None)
+                job = Job(
+                    w, name, point.threads, after=before.get(name) if factor != "threads" else None
+                )
                 jobs.setdefault(job.key, job)
                 before[name] = job.key
     return list(jobs.values()), sweeps

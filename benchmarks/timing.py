@@ -13,10 +13,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from gpuboost.files import atomic_write
+from gpuboost.atomic_files import atomic_write
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Whether this is a checkout of the repository; otherwise it is an installed package, and ROOT is the folder of that.
+#: Whether this is a checkout of the repository; otherwise it is an installed package, and ROOT is
+#: the folder of that.
 CHECKOUT = (ROOT / "pyproject.toml").is_file()
 #: Where scripts put their results unless told.
 RESULTS = ROOT / "benchmarks" / "results" if CHECKOUT else Path()
@@ -34,8 +35,15 @@ DISTRIBUTIONS = {
 }
 
 
-def best_of(run: Callable[[], Any], repeats: int, setup: Callable[[], Any] | None = None, budget: float = float("inf")) -> float:
-    """Least seconds of some calls; ``setup`` runs before each one, untimed. Past ``budget`` seconds no further call is made.
+def best_of(
+    run: Callable[[], Any],
+    repeats: int,
+    setup: Callable[[], Any] | None = None,
+    budget: float = float("inf"),
+) -> float:
+    """Least seconds of some calls; ``setup`` runs before each one, untimed.
+
+    Past ``budget`` seconds no further call is made.
 
     The least is what the code needs; everything above it is what the machine did besides.
     """
@@ -84,12 +92,16 @@ def peak_memory() -> int | None:
 
 
 def busy_seconds() -> float | None:
-    """Processor time that all processes of the machine, and the host it may share, have taken so far; None where the system does not tell.
+    """Processor time that all processes of the machine, and the host it may share.
+
+    Have taken so far; None where the system does not tell.
 
     Less a process's own time, this says how much other work went on beside a measurement.
     """
     try:
-        fields = [int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+        fields = [
+            int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+        ]
     except (OSError, ValueError):
         return None
     user, nice, system, _idle, _iowait, irq, softirq, steal = fields
@@ -134,7 +146,9 @@ def _git(*args: str) -> str:
     if not CHECKOUT:  # any repository around an installed package is another one
         return ""
     try:
-        return subprocess.run(["git", *args], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            ["git", *args], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return ""
 
@@ -153,7 +167,10 @@ def machine_record() -> dict[str, Any]:
         "memory_gib": _memory_gib(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "versions": {"gpuboost": gpuboost.__version__, **{key: _version(names) for key, names in DISTRIBUTIONS.items()}},
+        "versions": {
+            "gpuboost": gpuboost.__version__,
+            **{key: _version(names) for key, names in DISTRIBUTIONS.items()},
+        },
     }
 
 

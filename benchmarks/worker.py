@@ -24,15 +24,24 @@ import numpy as np
 from gpuboost.benchmarks import datasets, peers
 from gpuboost.benchmarks.datasets import Data
 from gpuboost.benchmarks.peers import Peer, Settings
-from gpuboost.benchmarks.timing import best_of, busy_seconds, peak_memory, reset_peak_memory, resident_memory, write_json
+from gpuboost.benchmarks.timing import (
+    best_of,
+    busy_seconds,
+    peak_memory,
+    reset_peak_memory,
+    resident_memory,
+    write_json,
+)
 
-#: Values (rows x features) of the warm-up data: enough for every kernel and thread pool that the real data will meet, still a blink.
+#: Values (rows x features) of the warm-up data: enough for every kernel and thread pool that the
+#: real data will meet, still a blink.
 WARM_UP_VALUES = 1 << 20
 WARM_UP_TREES = 3
 #: Calls and seconds at most for one predict time, and for one latency.
 PREDICT_CALLS, PREDICT_SECONDS = 5, 5.0
 LATENCY_CALLS, LATENCY_SECONDS = 500, 2.0
-#: Rows on which the estimator for the latency is trained: its trees are as large as those of the whole data.
+#: Rows on which the estimator for the latency is trained: its trees are as large as those of the
+#: whole data.
 LATENCY_ROWS = 20_000
 
 
@@ -81,7 +90,10 @@ def _cupy() -> Any:
 
 
 def warm_up(make: Callable[[Any], Peer], data: Data, settings: Any, where: Where) -> None:
-    """Fit and predict little data of the same kind: imports, compilation and thread pools come before the clock starts."""
+    """Fit and predict little data of the same kind.
+
+    Imports, compilation and thread pools come before the clock starts.
+    """
     n = min(len(data.x_train), max(2000, WARM_UP_VALUES // data.x_train.shape[1] + 1))
     rows = np.arange(n)
     if data.task == "multiclass":  # every class must be there
@@ -93,7 +105,10 @@ def warm_up(make: Callable[[Any], Peer], data: Data, settings: Any, where: Where
 
 
 def measure_fit(peer: Peer, data: Data) -> dict[str, Any]:
-    """Seconds of one fit, and how far the resident memory grew above what the loaded data and library already took."""
+    """Seconds of one fit, and how far the resident memory grew above what the loaded data and.
+
+    Library already took.
+    """
     gc.collect()
     can_reset = reset_peak_memory()
     before, cpu, busy = resident_memory(), time.process_time(), busy_seconds()
@@ -104,14 +119,24 @@ def measure_fit(peer: Peer, data: Data) -> dict[str, Any]:
         "fit": seconds.total,
         "binning": seconds.binning,
         "training": None if seconds.binning is None else seconds.total - seconds.binning,
-        "cores_used": cpu / seconds.total,  # above the number of threads: the library does not keep to it
-        "cores_taken": None if busy is None or busy_after is None else max(0.0, busy_after - busy - cpu) / seconds.total,  # by others
-        "rss_growth": peak - before if can_reset and peak is not None and before is not None else None,
+        # above the number of threads: the library does not keep to it
+        "cores_used": cpu / seconds.total,
+        "cores_taken": None
+        if busy is None or busy_after is None
+        else max(0.0, busy_after - busy - cpu) / seconds.total,  # by others
+        "rss_growth": peak - before
+        if can_reset and peak is not None and before is not None
+        else None,
     }
 
 
-def measure_predict(peer: Peer, data: Data, where: Where, losses_file: Path | None = None) -> dict[str, Any]:
-    """Seconds to predict the held-out part, and its loss; those of the single rows go to a file, to compare libraries row by row."""
+def measure_predict(
+    peer: Peer, data: Data, where: Where, losses_file: Path | None = None
+) -> dict[str, Any]:
+    """Seconds to predict the held-out part, and its loss.
+
+    Those of the single rows go to a file, to compare libraries row by row.
+    """
 
     def predict() -> Any:
         prediction = peer.predict(data.x_test)
@@ -121,13 +146,19 @@ def measure_predict(peer: Peer, data: Data, where: Where, losses_file: Path | No
     losses = datasets.row_losses(data.task, data.y_test, where.take(predict()))
     if losses_file is not None:
         np.save(losses_file, losses)
-    return {"predict": best_of(predict, PREDICT_CALLS, budget=PREDICT_SECONDS), "loss": datasets.mean_loss(data.task, losses)}
+    return {
+        "predict": best_of(predict, PREDICT_CALLS, budget=PREDICT_SECONDS),
+        "loss": datasets.mean_loss(data.task, losses),
+    }
 
 
 def measure_latency(peer: Peer, data: Data) -> float:
     """Median seconds to predict a single row with the library's scikit-learn estimator."""
-    call = peer.single(peer.estimator().fit(data.x_train[:LATENCY_ROWS], data.y_train[:LATENCY_ROWS]))
-    rows = [data.x_test[i : i + 1].copy() for i in range(64)]  # different rows: no library can learn one path by heart
+    call = peer.single(
+        peer.estimator().fit(data.x_train[:LATENCY_ROWS], data.y_train[:LATENCY_ROWS])
+    )
+    # different rows: no library can learn one path by heart
+    rows = [data.x_test[i : i + 1].copy() for i in range(64)]
     for row in rows[:20]:
         call(row)
     seconds: list[float] = []

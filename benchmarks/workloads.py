@@ -29,14 +29,18 @@ class Workload:
 
     def scaled(self, scale: float) -> Workload:
         """The same with fewer rows."""
-        n_train, n_test = (min(n, max(LEAST_ROWS, round(n * scale))) for n in (self.n_train, self.n_test))
+        n_train, n_test = (
+            min(n, max(LEAST_ROWS, round(n * scale))) for n in (self.n_train, self.n_test)
+        )
         return replace(self, n_train=n_train, n_test=n_test)
 
     def generate(self) -> Data:
         """Its data."""
         if self.task == "multiclass":
             return datasets.multiclass(self.n_train, self.n_features, self.n_classes, self.n_test)
-        return {"binary": datasets.binary, "regression": datasets.regression}[self.task](self.n_train, self.n_features, self.n_test)
+        return {"binary": datasets.binary, "regression": datasets.regression}[self.task](
+            self.n_train, self.n_features, self.n_test
+        )
 
     @property
     def title(self) -> str:
@@ -57,12 +61,60 @@ class Workload:
 WORKLOADS = {
     w.name: w
     for w in (
-        Workload("higgs-leaves", "binary", 500_000, 200_000, 28, Settings(100, "leafwise", leaves=64), latency=True),
-        Workload("higgs-depth", "binary", 500_000, 200_000, 28, Settings(100, "depthwise", depth=6), latency=True),
-        Workload("higgs-symmetric", "binary", 500_000, 200_000, 28, Settings(100, "symmetric", depth=6), latency=True),
+        Workload(
+            "higgs-leaves",
+            "binary",
+            500_000,
+            200_000,
+            28,
+            Settings(100, "leafwise", leaves=64),
+            latency=True,
+        ),
+        Workload(
+            "higgs-depth",
+            "binary",
+            500_000,
+            200_000,
+            28,
+            Settings(100, "depthwise", depth=6),
+            latency=True,
+        ),
+        Workload(
+            "higgs-symmetric",
+            "binary",
+            500_000,
+            200_000,
+            28,
+            Settings(100, "symmetric", depth=6),
+            latency=True,
+        ),
         Workload("wide", "regression", 100_000, 20_000, 500, Settings(50, "depthwise", depth=6)),
-        Workload("classes", "multiclass", 200_000, 50_000, 50, Settings(30, "depthwise", depth=6), n_classes=7),
-        Workload("small-10k", "binary", 10_000, 10_000, 20, Settings(100, "leafwise", leaves=31), latency=True),
-        Workload("small-1k", "binary", 1_000, 10_000, 10, Settings(100, "leafwise", leaves=31), latency=True),
+        Workload(
+            "classes",
+            "multiclass",
+            200_000,
+            50_000,
+            50,
+            Settings(30, "depthwise", depth=6),
+            n_classes=7,
+        ),
+        Workload(
+            "small-10k",
+            "binary",
+            10_000,
+            10_000,
+            20,
+            Settings(100, "leafwise", leaves=31),
+            latency=True,
+        ),
+        Workload(
+            "small-1k",
+            "binary",
+            1_000,
+            10_000,
+            10,
+            Settings(100, "leafwise", leaves=31),
+            latency=True,
+        ),
     )
 }

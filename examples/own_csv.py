@@ -1,4 +1,7 @@
-"""From a CSV file to predictions by the command line, as a script would call it: train, inspect, predict."""
+"""From a CSV file to predictions by the command line, as a script would call it.
+
+Train, inspect, predict.
+"""
 
 import json
 import subprocess
@@ -15,11 +18,26 @@ data.iloc[1::2].drop(columns="target").to_csv("new.csv", index=False)
 
 def gpuboost(*arguments: str) -> str:
     """What ``gpuboost ...`` writes to standard output."""
-    done = subprocess.run([sys.executable, "-m", "gpuboost", *arguments], stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "gpuboost", *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
     return done.stdout
 
 
-gpuboost("train", "wine.csv", "--target", "target", "n_estimators=50", "max_depth=3", "--out", "wine.gb", "--quiet")
+gpuboost(
+    "train",
+    "wine.csv",
+    "--target",
+    "target",
+    "n_estimators=50",
+    "max_depth=3",
+    "--out",
+    "wine.gb",
+    "--quiet",
+)
 model = json.loads(gpuboost("inspect", "wine.gb", "--json"))
 print("inspect says:", ", ".join(model))
 print("fingerprint:", model["fingerprint"])

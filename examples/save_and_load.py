@@ -1,4 +1,7 @@
-"""Save a model, load it elsewhere, and know that it is the same; a damaged file is refused with a reason."""
+"""Save a model, load it elsewhere, and know that it is the same.
+
+A damaged file is refused with a reason.
+"""
 
 from pathlib import Path
 
@@ -14,7 +17,10 @@ path = Path("wine.gb")
 model.save_model(path)
 loaded = gb.load_model(path)
 assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
-print(f"{path}: {path.stat().st_size:,} bytes, fingerprint {loaded.fingerprint()[:16]}..., predictions equal to the last bit")
+print(
+    f"{path}: {path.stat().st_size:,} bytes, fingerprint {loaded.fingerprint()[:16]}..., "
+    "predictions equal to the last bit"
+)
 
 content = bytearray(path.read_bytes())
 content[len(content) // 2] ^= 1  # one bit, as a bad disk might turn it

@@ -1,4 +1,7 @@
-"""THE SEAM: what a device must offer, and the choice of one. The only importer of ``gpuboost.kernels``."""
+"""THE SEAM: what a device must offer, and the choice of one.
+
+The only importer of ``gpuboost.kernels``.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ class Grower(Protocol):
     def grow(self, rows: Any, features: Any, gh: Any, growth: Any) -> None:
         """Grow a tree from packed gradients."""
 
-    def finish(self, rows: Any, g: Any, h: Any, weight: Any, growth: Any, learning_rate: float) -> None:
+    def finish(
+        self, rows: Any, g: Any, h: Any, weight: Any, growth: Any, learning_rate: float
+    ) -> None:
         """Give the tree its leaf values, and keep it for ``take_trees``."""
 
     def add_leaf_values(self, raw: Any) -> None:
@@ -27,11 +32,17 @@ class Grower(Protocol):
         """Add the tree to the raw scores of another binned matrix."""
 
     def take_trees(self, everything: bool) -> list[tuple[np.ndarray, ...]]:
-        """(nodes, values, covers, counts) of trees not taken yet; a device may keep some back unless asked for everything."""
+        """(nodes, values, covers, counts) of trees not taken yet.
+
+        A device may keep some back unless asked for everything.
+        """
 
 
 class Backend(Protocol):
-    """A device. Every option works on every backend, with the same bits, or raises when ``fit`` starts."""
+    """A device. Every option works on every backend, with the same bits.
+
+    Or raises when ``fit`` starts.
+    """
 
     name: str
 
@@ -45,12 +56,20 @@ class Backend(Protocol):
     def to_host(self, array: Any) -> np.ndarray: ...
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any: ...
     def share_out(self, n: int, job: Any) -> None: ...
-    def find_cuts(self, x: Any, weight: np.ndarray, rows: np.ndarray | None, max_values: int) -> list[np.ndarray]: ...
+    def find_cuts(
+        self, x: Any, weight: np.ndarray, rows: np.ndarray | None, max_values: int
+    ) -> list[np.ndarray]: ...
     def bin_matrix(self, x: Any, cuts: Any, n_cuts: Any, by_rows: bool) -> Any: ...
     def code_borders(self, column: Any, codes: Any, n_codes: int) -> tuple[Any, Any]: ...
-    def gradients(self, loss: Any, y: Any, raw: Any, weight: Any, g: Any, h: Any, sums: Any) -> None: ...
-    def begin_tree(self, sums: Any, k: int, rooms: tuple[float, float], keys: tuple[Any, Any], growth: Any) -> None: ...
-    def quantize(self, g: Any, h: Any, weight: Any, growth: Any, nearest: bool, out: Any) -> None: ...
+    def gradients(
+        self, loss: Any, y: Any, raw: Any, weight: Any, g: Any, h: Any, sums: Any
+    ) -> None: ...
+    def begin_tree(
+        self, sums: Any, k: int, rooms: tuple[float, float], keys: tuple[Any, Any], growth: Any
+    ) -> None: ...
+    def quantize(
+        self, g: Any, h: Any, weight: Any, growth: Any, nearest: bool, out: Any
+    ) -> None: ...
     def fixed_point_sum(self, values: Any, weight: Any, scale: float) -> int: ...
     def mean_of_rows(self, metric: Any, y: Any, raw: Any, weight: Any) -> Any: ...
     def mix_key(self, seed: int, a: int = 0, b: int = 0, c: int = 0) -> Any: ...
@@ -58,12 +77,24 @@ class Backend(Protocol):
     def draw_bag(self, n_rows: int, n_draws: int, key: Any) -> np.ndarray: ...
     def draw_features(self, n_features: int, growth: Any, out: Any) -> None: ...
     def make_grower(self, binned: Any, limits: Any) -> Grower: ...
-    def make_tree_grower(self, coded: Any, probability: Any, first_channel: Any, n_ranks: int) -> Any: ...
+    def make_tree_grower(
+        self, coded: Any, probability: Any, first_channel: Any, n_ranks: int
+    ) -> Any: ...
     def trees_at_once(self, n_rows: int, n_outputs: int) -> int: ...
     def sum_values(self, x: Any, forest: Any, first_channel: Any, hard: bool, out: Any) -> None: ...
     def find_leaves(self, x: Any, forest: Any, out: Any) -> None: ...
-    def leaf_quantiles(self, leaves: Any, arrays: tuple[Any, ...], rank: Any, targets: Any, quantiles: Any, out: Any) -> None: ...
-    def project_tree(self, x: Any, forest: Any, tree: int, ignored: int, weight: Any, y: Any, out: Any) -> None: ...
+    def leaf_quantiles(
+        self,
+        leaves: Any,
+        arrays: tuple[Any, ...],
+        rank: Any,
+        targets: Any,
+        quantiles: Any,
+        out: Any,
+    ) -> None: ...
+    def project_tree(
+        self, x: Any, forest: Any, tree: int, ignored: int, weight: Any, y: Any, out: Any
+    ) -> None: ...
     def list_splits(self, *args: Any) -> None: ...
     def base_scores(self, base_score: np.ndarray, x: Any) -> Any: ...
     def add_trees(self, x: Any, forest: Any, first_tree: int, end_tree: int, out: Any) -> None: ...
@@ -71,8 +102,8 @@ class Backend(Protocol):
     def labels(self, raw: Any, classes: np.ndarray) -> Any: ...
 
 
-#: Row-feature pairs from which device="auto" takes a GPU if there is one. Below, a round takes the CPU milliseconds, about what the
-#: launches of a round cost.
+#: Row-feature pairs from which device="auto" takes a GPU if there is one. Below, a round takes the
+#: CPU milliseconds, about what the launches of a round cost.
 AUTO_CELLS = 1 << 24
 
 log = logging.getLogger("gpuboost")
@@ -105,20 +136,32 @@ def device_of(x: Any) -> str | None:
 
 
 def device_for(device: str, x: Any, name: str = "X") -> str:
-    """The device to work on with this input: the one it is on, or what was asked for if it is on the host. Nothing is copied in silence."""
+    """The device to work on with this input.
+
+    The one it is on, or what was asked for if it is on the host. Nothing is copied in silence.
+    """
     where = device_of(x)
     if where is None:
         return device
     if device == "cpu":
-        raise ValueError(f"{name} is on {where}, but device='cpu': use device='auto' or 'cuda', or copy it to the host with cupy.asnumpy")
+        raise ValueError(
+            f"{name} is on {where}, but device='cpu': use device='auto' or 'cuda', or copy it "
+            "to the host with cupy.asnumpy"
+        )
     if device not in ("auto", "cuda", where):
-        raise ValueError(f"{name} is on {where}, but the device in use is {device!r}: move it there, or use device={where!r}")
+        raise ValueError(
+            f"{name} is on {where}, but the device in use is {device!r}: move it there, or use "
+            f"device={where!r}"
+        )
     check_device(where)
     return where
 
 
 def device_matrix(x: Any) -> tuple[Any, list[Any] | None]:
-    """Device input as an array that the backend of its device takes, and its column names if it has any."""
+    """Device input as an array that the backend of its device takes.
+
+    And its column names if it has any.
+    """
     array, names = _device_arrays().device_array(x)
     return array, names
 
@@ -133,7 +176,10 @@ def _device_arrays() -> Any:
 
 
 def get_backend(device: str, n_jobs: int | None, cells: int = 0) -> Backend:
-    """Open a backend: ``with get_backend("cpu", n_jobs=2) as backend: ...``; ``cells`` is how large the work is, for "auto"."""
+    """Open a backend: ``with get_backend("cpu", n_jobs=2) as backend: ...``.
+
+    ``cells`` is how large the work is, for "auto".
+    """
     check_device(device)
     if device == "auto":
         device = automatic_device(cells)
@@ -141,24 +187,36 @@ def get_backend(device: str, n_jobs: int | None, cells: int = 0) -> Backend:
     if device == "cpu":
         backend = import_module("gpuboost.kernels.cpu.backend").CpuBackend(n_threads(n_jobs))
     else:
-        backend = import_module("gpuboost.kernels.cuda.backend").CudaBackend(n_threads(n_jobs), _cuda_index(device))
+        backend = import_module("gpuboost.kernels.cuda.backend").CudaBackend(
+            n_threads(n_jobs), _cuda_index(device)
+        )
     return backend
 
 
 def automatic_device(cells: int) -> str:
-    """CUDA if the work is large and a GPU is there, else the CPU. The emulated device is never chosen: it is there to test kernels."""
+    """CUDA if the work is large and a GPU is there, else the CPU.
+
+    The emulated device is never chosen: it is there to test kernels.
+    """
     if cells < AUTO_CELLS:
         return "cpu"
     cuda = import_module("gpuboost.kernels.cuda._device")
     problem = "it is emulated" if cuda.emulated() else cuda.missing(0)
-    log.info("device='auto': %s", "training on cuda:0" if problem is None else f"training on the CPU, as for CUDA {problem}")
+    log.info(
+        "device='auto': %s",
+        "training on cuda:0" if problem is None else f"training on the CPU, as for CUDA {problem}",
+    )
     return "cuda" if problem is None else "cpu"
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Threads for ``n_jobs``: None means all this process may use, -1 all cores, -2 all but one, and so on as in joblib."""
+    """Threads for ``n_jobs``.
+
+    None means all this process may use, -1 all cores, -2 all but one, and so on as in joblib.
+    """
     if n_jobs is None:
-        limit = os.environ.get("OMP_NUM_THREADS", "")  # joblib's workers set it to their share of the machine
+        # joblib's workers set it to their share of the machine
+        limit = os.environ.get("OMP_NUM_THREADS", "")
         return max(1, min(_cores(), int(limit))) if limit.isdigit() and int(limit) > 0 else _cores()
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
         raise ValueError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}")

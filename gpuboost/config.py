@@ -101,14 +101,21 @@ class BoostParams:
         for name, allowed in RANGES.items():
             allowed.check(name, getattr(self, name))
         if self.grow_policy not in GROW_POLICIES:
-            raise ValueError(f"grow_policy must be one of {', '.join(map(repr, GROW_POLICIES))}; got {self.grow_policy!r}")
+            raise ValueError(
+                f"grow_policy must be one of {', '.join(map(repr, GROW_POLICIES))}; got "
+                f"{self.grow_policy!r}"
+            )
         if self.order == SYMMETRIC:
             if self.max_leaves is not None:
                 raise ValueError(
-                    f"max_leaves must be None with grow_policy='symmetric', whose trees have 2**max_depth leaves; got {self.max_leaves!r}"
+                    "max_leaves must be None with grow_policy='symmetric', whose trees have "
+                    f"2**max_depth leaves; got {self.max_leaves!r}"
                 )
             if self.depth_limit > MAX_SYMMETRIC_DEPTH:
-                raise ValueError(f"max_depth must be at most {MAX_SYMMETRIC_DEPTH} with grow_policy='symmetric'; got {self.max_depth!r}")
+                raise ValueError(
+                    f"max_depth must be at most {MAX_SYMMETRIC_DEPTH} with "
+                    f"grow_policy='symmetric'; got {self.max_depth!r}"
+                )
 
     @property
     def order(self) -> int:

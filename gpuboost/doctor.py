@@ -14,18 +14,28 @@ from typing import Any
 import numpy as np
 
 from gpuboost.backend import get_backend, n_threads
-from gpuboost.binning import BinMapper
-from gpuboost.boosting import Booster
 from gpuboost.config import BoostParams
+from gpuboost.data.binning import BinMapper
 from gpuboost.estimators.boosting import GPUBoostRegressor
-from gpuboost.losses import LOSSES
+from gpuboost.objectives.losses import LOSSES
+from gpuboost.training.boosting import Booster
 
 #: What to do if a device is there but does not do its work.
 ADVICE = (
-    "Check that driver, CuPy and numba-cuda are for the same CUDA version (nvidia-smi, and the packages above), remove CuPy's kernel cache "
-    "(~/.cupy), run pytest -m gpu, and report what it says. Until then use device='cpu': it gives the same model."
+    "Check that driver, CuPy and numba-cuda are for the same CUDA version (nvidia-smi, and the "
+    "packages above), remove CuPy's kernel cache "
+    "(~/.cupy), run pytest -m gpu, and report what it says. Until then use device='cpu': it "
+    "gives the same model."
 )
-PACKAGES = ("gpuboost-trees", "numpy", "numba", "scikit-learn", "numba-cuda", "cupy-cuda12x", "cupy-cuda13x")
+PACKAGES = (
+    "gpuboost-trees",
+    "numpy",
+    "numba",
+    "scikit-learn",
+    "numba-cuda",
+    "cupy-cuda12x",
+    "cupy-cuda13x",
+)
 EXTRAS = ("matplotlib", "jinja2", "pyarrow")
 
 
@@ -40,13 +50,21 @@ class Finding:
 
 def check_all() -> Iterator[Finding]:
     """Look at the environment, train on the CPU, and on CUDA if there is a device."""
-    yield Finding("python", True, f"{platform.python_version()} on {platform.platform()}, {n_threads(None)} threads")
+    yield Finding(
+        "python",
+        True,
+        f"{platform.python_version()} on {platform.platform()}, {n_threads(None)} threads",
+    )
     yield Finding("packages", True, ", ".join(f"{p} {v}" for p in PACKAGES if (v := _version(p))))
     yield _extras()
     expected, rate = _train("cpu")
-    yield Finding("cpu", True, f"trains {rate:,.0f} (row, feature, tree)/s; fingerprint {expected[:16]}")
+    yield Finding(
+        "cpu", True, f"trains {rate:,.0f} (row, feature, tree)/s; fingerprint {expected[:16]}"
+    )
     one_thread = _train("cpu", n_jobs=1)[0]
-    yield _same_model("cpu threads", one_thread == expected, f"1 and {n_threads(None)}", "one thread's")
+    yield _same_model(
+        "cpu threads", one_thread == expected, f"1 and {n_threads(None)}", "one thread's"
+    )
     yield _kernel_cache()
     cuda = import_module("gpuboost.kernels.cuda._device")
     problem = cuda.missing(0)
@@ -64,14 +82,22 @@ def _extras() -> Finding:
     absent = [p for p in EXTRAS if _version(p) is None]
     if not absent:
         return Finding("extras", True, "plots, report pages and tables in all formats")
-    return Finding("extras", True, f'without {", ".join(absent)}: pip install ".[cli]" for plots, report pages and tables')
+    return Finding(
+        "extras",
+        True,
+        f'without {", ".join(absent)}: pip install ".[cli]" for plots, report pages and tables',
+    )
 
 
 def _kernel_cache() -> Finding:
     """Whether compiled kernels are kept for the next process."""
     path = import_module("gpuboost.kernels.cpu.binning").bin_matrix.stats.cache_path
     if path is None:
-        return Finding("kernel cache", False, "compiled kernels cannot be kept, every process compiles anew: set NUMBA_CACHE_DIR")
+        return Finding(
+            "kernel cache",
+            False,
+            "compiled kernels cannot be kept, every process compiles anew: set NUMBA_CACHE_DIR",
+        )
     return Finding("kernel cache", True, f"compiled kernels are kept in {path}")
 
 
@@ -80,15 +106,28 @@ def _no_cuda(problem: str) -> Finding:
     driver = _driver()
     if driver is None:
         return Finding(
-            "cuda", True, 'no NVIDIA driver, so training is on the CPU (where there is a GPU: pip install ".[cuda12]" or ".[cuda13]")'
+            "cuda",
+            True,
+            "no NVIDIA driver, so training is on the CPU (where there is a GPU: pip install "
+            '".[cuda12]" or ".[cuda13]")',
         )
     extra = "cuda13" if driver[0] >= 13000 else "cuda12"
-    found = f"driver for CUDA {driver[0] // 1000}.{driver[0] % 1000 // 10} with {driver[1]} device{'s' if driver[1] != 1 else ''}"
-    return Finding("cuda", driver[1] == 0, f'{found}, not used: {problem}\n     For this driver: pip install ".[{extra}]"')
+    found = (
+        f"driver for CUDA {driver[0] // 1000}.{driver[0] % 1000 // 10} with {driver[1]} "
+        f"device{'s' if driver[1] != 1 else ''}"
+    )
+    return Finding(
+        "cuda",
+        driver[1] == 0,
+        f'{found}, not used: {problem}\n     For this driver: pip install ".[{extra}]"',
+    )
 
 
 def _driver() -> tuple[int, int] | None:
-    """(CUDA version, devices) of the NVIDIA driver, None if there is none. Asked without CuPy, which may be what is missing."""
+    """(CUDA version, devices) of the NVIDIA driver, None if there is none.
+
+    Asked without CuPy, which may be what is missing.
+    """
     try:
         driver = ctypes.CDLL("nvcuda.dll" if platform.system() == "Windows" else "libcuda.so.1")
     except OSError:
@@ -104,7 +143,12 @@ def _check_cuda(cuda: Any, expected: str) -> Iterator[Finding]:
     """Device, compilers, models and speed; raises whatever goes wrong."""
     device = cuda.cupy().cuda.Device(0)
     kind = "emulated" if cuda.emulated() else _device_name(cuda.cupy())
-    yield Finding("cuda", True, f"{kind}, compute capability {device.compute_capability}, {device.mem_info[1] / 2**30:.1f} GiB")
+    yield Finding(
+        "cuda",
+        True,
+        f"{kind}, compute capability {device.compute_capability}, "
+        f"{device.mem_info[1] / 2**30:.1f} GiB",
+    )
     yield _compiled()
     found, rate = _train("cuda")
     yield _same_model("cuda training", found == expected, f"{rate:,.0f} (row, feature, tree)/s")
@@ -112,7 +156,9 @@ def _check_cuda(cuda: Any, expected: str) -> Iterator[Finding]:
     yield _same_model("cuda device input", found == expected, f"{rate:,.0f} (row, feature, tree)/s")
     rates, others = _kernel_rates(n_rows=2000 if cuda.emulated() else 1_000_000)
     note = "emulated, so the rates mean nothing: " if cuda.emulated() else ""
-    figures = ", ".join(f"{name} {1e-6 * rate:,.1f} million {unit}/s" for name, (rate, unit) in rates.items())
+    figures = ", ".join(
+        f"{name} {1e-6 * rate:,.1f} million {unit}/s" for name, (rate, unit) in rates.items()
+    )
     rest = ", ".join(f"{name} {1e6 * seconds:,.0f} µs" for name, seconds in others.items())
     yield Finding("cuda kernels", True, f"{note}{figures}; {rest}")
 
@@ -121,7 +167,10 @@ def _device_name(cupy: Any) -> str:
     """The GPU and what drives it."""
     runtime = cupy.cuda.runtime
     name, version = runtime.getDeviceProperties(0)["name"].decode(), runtime.driverGetVersion()
-    return f"{name}, driver for CUDA {version // 1000}.{version % 1000 // 10}, CUDA runtime {runtime.runtimeGetVersion() // 1000}"
+    return (
+        f"{name}, driver for CUDA {version // 1000}.{version % 1000 // 10}, CUDA runtime "
+        f"{runtime.runtimeGetVersion() // 1000}"
+    )
 
 
 def _compiled() -> Finding:
@@ -133,12 +182,19 @@ def _compiled() -> Finding:
         for name in compiler.FILES:
             compiler.module(name, backend.group_features, False, 0).compile()
     return Finding(
-        "cuda compiler", True, f"{len(compiler.FILES)} files of kernels compile ({time.perf_counter() - start:.1f} s, or from a cache)"
+        "cuda compiler",
+        True,
+        f"{len(compiler.FILES)} files of kernels compile ({time.perf_counter() - start:.1f} s, "
+        "or from a cache)",
     )
 
 
 def _same_model(name: str, same: bool, speed: str, whose: str = "the CPU's") -> Finding:
-    return Finding(name, same, f"{speed}; the model is {whose}" if same else f"the model is NOT {whose}\n     {ADVICE}")
+    return Finding(
+        name,
+        same,
+        f"{speed}; the model is {whose}" if same else f"the model is NOT {whose}\n     {ADVICE}",
+    )
 
 
 def _version(package: str) -> str | None:
@@ -154,7 +210,10 @@ def _data(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _train(device: str, place: Any = np.asarray, n_jobs: int | None = None) -> tuple[str, float]:
-    """Fingerprint and speed of a small training, compilation aside, on data that were put in their place."""
+    """Fingerprint and speed of a small training, compilation aside.
+
+    On data that were put in their place.
+    """
     x, y = _data(20_000)
     model = GPUBoostRegressor(n_estimators=3, max_depth=5, device=device, n_jobs=n_jobs)
     model.fit(place(x[:2000]), y[:2000])
@@ -165,7 +224,10 @@ def _train(device: str, place: Any = np.asarray, n_jobs: int | None = None) -> t
 
 
 def _kernel_rates(n_rows: int) -> tuple[dict[str, tuple[float, str]], dict[str, float]]:
-    """What the main kernels get done in a second on the device, {name: (how many, of what)}, and the others' seconds, from one split."""
+    """What the main kernels get done in a second on the device, {name.
+
+    (how many, of what)}, and the others' seconds, from one split.
+    """
     timing = import_module("gpuboost.kernels.cuda.timing")
     x, y = _data(n_rows)
     model = GPUBoostRegressor(n_estimators=10, max_depth=5, device="cuda").fit(x, y)
@@ -173,8 +235,19 @@ def _kernel_rates(n_rows: int) -> tuple[dict[str, tuple[float, str]], dict[str, 
         x_there = backend.put(x)
         mapper = BinMapper.fit(x_there, np.empty(0), 256, backend)
         binned = mapper.transform(x_there, backend, by_rows=True)
-        for _ in range(2):  # the first loads the kernels; only the first tree of a booster is launched kernel by kernel
-            booster = Booster(mapper, binned, y, np.empty(0), np.zeros(1), LOSSES["squared_error"], BoostParams(max_depth=1), 0, backend)
+        # the first loads the kernels; only the first tree of a booster is launched kernel by kernel
+        for _ in range(2):
+            booster = Booster(
+                mapper,
+                binned,
+                y,
+                np.empty(0),
+                np.zeros(1),
+                LOSSES["squared_error"],
+                BoostParams(max_depth=1),
+                0,
+                backend,
+            )
             with timing.kernel_seconds() as seconds:
                 booster.round(0, [])
             with timing.device_seconds() as predicting:

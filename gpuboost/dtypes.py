@@ -8,8 +8,9 @@ import numpy as np
 #: A bin is one byte: the bin matrix is what training reads most.
 BIN = np.uint8
 
-#: Bin 0 is the missing value, always. Value bins start at 1. With the missing bin at the bottom, "goes right" is one unsigned
-#: comparison, ``uint8(bin - a) > b``, for both missing directions (see ``kernels/cpu/partition.py``).
+#: Bin 0 is the missing value, always. Value bins start at 1. With the missing bin at the bottom,
+#: "goes right" is one unsigned comparison, ``uint8(bin - a) > b``, for both missing directions (see
+#: ``kernels/cpu/partition.py``).
 MISSING_BIN = 0
 
 #: Codes of a bin.
@@ -18,22 +19,26 @@ N_CODES = 256
 #: Most value bins a feature can have: one code is kept for the missing value.
 MAX_VALUE_BINS = N_CODES - 1
 
-#: Cells from one feature's histogram to the next: a constant, so that loops over features unroll, and not a power of two. With 256 cells
-#: (2 KiB) the same bin of every other feature has the same low 12 address bits; the processor then takes a load for dependent on an
-#: unrelated store, and histograms of columns with few values take 10 times as long (3.8 instead of 0.37 ns an update).
+#: Cells from one feature's histogram to the next: a constant, so that loops over features unroll,
+#: and not a power of two. With 256 cells (2 KiB) the same bin of every other feature has the same
+#: low 12 address bits; the processor then takes a load for dependent on an unrelated store, and
+#: histograms of columns with few values take 10 times as long (3.8 instead of 0.37 ns an update).
 HIST_STRIDE = 264
 
-#: Row ids. Four bytes halve the traffic of the partition step; 2**31 rows of bins would need 2 GiB a column anyway.
+#: Row ids. Four bytes halve the traffic of the partition step; 2**31 rows of bins would need 2 GiB
+#: a column anyway.
 ROW = np.int32
 
-#: A histogram cell and a row's gradient pair: ``(gradient << 32) + hessian``. Both halves stay below 2**31 in sum (the scale sees
-#: to it), so one 64-bit addition adds both and never carries from one into the other.
+#: A histogram cell and a row's gradient pair: ``(gradient << 32) + hessian``. Both halves stay
+#: below 2**31 in sum (the scale sees to it), so one 64-bit addition adds both and never carries
+#: from one into the other.
 PACKED = np.int64
 
 #: Fine sums behind the leaf values.
 FINE = np.int64
 
-#: Float sums are added in one order on every device (see ``kernels/cpu/gradients.py``): blocks of rows, and running sums in a block.
+#: Float sums are added in one order on every device (see ``kernels/cpu/gradients.py``): blocks of
+#: rows, and running sums in a block.
 SUM_BLOCK, SUM_LANES = 4096, 128
 
 #: Growth orders.
@@ -131,7 +136,8 @@ PROGRESS = np.dtype(
     align=True,
 )
 
-#: Two siblings whose histograms are due. Only the smaller one is built from its rows if the parent's histogram is still there.
+#: Two siblings whose histograms are due. Only the smaller one is built from its rows if the
+#: parent's histogram is still there.
 PAIR = np.dtype(
     [
         ("small", np.int32),
@@ -141,7 +147,8 @@ PAIR = np.dtype(
     align=True,
 )
 
-#: A split in a tree written as a list of splits: asks the rows of one label; those that go right get the next unused label.
+#: A split in a tree written as a list of splits: asks the rows of one label; those that go right
+#: get the next unused label.
 LABEL_SPLIT = np.dtype(
     [
         ("feature", np.int32),
@@ -152,17 +159,21 @@ LABEL_SPLIT = np.dtype(
     align=True,
 )
 
-#: Criteria of classical trees. Gini impurity and squared error are one: both are decided by sums of squares.
+#: Criteria of classical trees. Gini impurity and squared error are one: both are decided by sums of
+#: squares.
 SQUARES, ENTROPY, POISSON, MISCLASSIFICATION, ABSOLUTE = 0, 1, 2, 3, 4
 
-#: A score has to be higher by this part to count as higher: ties go to the lowest (feature, cut), whatever the rounding of the division.
+#: A score has to be higher by this part to count as higher: ties go to the lowest (feature, cut),
+#: whatever the rounding of the division.
 TIE = 2.0**-44
 
-#: How a classical tree finds the cut of a feature: the best one, one at random, the middle of the cell.
+#: How a classical tree finds the cut of a feature: the best one, one at random, the middle of the
+#: cell.
 BEST, RANDOM, MIDPOINT = 0, 1, 2
 
-#: How the categories of a nominal feature are divided: in an order that is best for two classes and for numbers, one against the others, or
-#: in every way; AUTOMATIC takes every way if there are few categories and three classes or more, else the order.
+#: How the categories of a nominal feature are divided: in an order that is best for two classes and
+#: for numbers, one against the others, or in every way; AUTOMATIC takes every way if there are few
+#: categories and three classes or more, else the order.
 AUTOMATIC, FISHER, ONE_VS_REST, EXHAUSTIVE = 0, 1, 2, 3
 
 #: What the grower of a classical tree needs to know besides the data.
@@ -178,7 +189,8 @@ TREE_GROWTH = np.dtype(
         ("splitter", np.int32),
         ("division", np.int32),  # of nominal features
         ("max_depth", np.int32),
-        ("max_leaves", np.int32),  # 0: no limit, growth goes depth first; else the node of highest gain is split first
+        # 0: no limit, growth goes depth first; else the node of highest gain is split first
+        ("max_leaves", np.int32),
         ("max_features", np.int32),
         ("key", np.uint32),
     ],
@@ -193,7 +205,8 @@ TREE_NODE = np.dtype(
         ("begin", np.int64),  # its rows are rows[begin:end]
         ("end", np.int64),
         ("feature", np.int32),  # of the best split, made or not; -1: there is none
-        ("code", np.int32),  # codes up to this one go left; -1: the categories that go left are in a set
+        # codes up to this one go left; -1: the categories that go left are in a set
+        ("code", np.int32),
         ("first_word", np.int32),  # where the set is
         ("left", np.int32),  # -1: a leaf
         ("right", np.int32),
@@ -205,7 +218,8 @@ TREE_NODE = np.dtype(
     align=True,
 )
 
-#: A node of a classical tree as prediction reads it: one cache line holds it. The right child stands behind the left one.
+#: A node of a classical tree as prediction reads it: one cache line holds it. The right child
+#: stands behind the left one.
 WALK_NODE = np.dtype(
     [
         ("threshold", np.float64),

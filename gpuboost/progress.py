@@ -1,4 +1,7 @@
-"""What users see while long work goes on: a bar on a terminal, plain lines elsewhere, nothing unless asked."""
+"""What users see while long work goes on.
+
+A bar on a terminal, plain lines elsewhere, nothing unless asked.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ import time
 from types import TracebackType
 from typing import Any
 
-#: Most lines that a piece of work prints where there is no terminal and no other number was asked for, and least seconds between two.
+#: Most lines that a piece of work prints where there is no terminal and no other number was asked
+#: for, and least seconds between two.
 LINES, PAUSE = 10, 1.0
 
 
@@ -24,27 +28,44 @@ class Progress:
     unit : str
         What a step is.
     verbose : int
-        0: nothing. 1: a bar on a terminal; elsewhere up to ten lines, a second or more apart. More: a line every so many steps.
+        0: nothing. 1: a bar on a terminal; elsewhere up to ten lines, a second or more apart. More:
+        a line every so many steps.
     scaled : bool
         Whether to show large numbers as 1.2k or 3.4M.
     """
 
-    def __init__(self, total: int | None, label: str, unit: str, verbose: int = 1, scaled: bool = False) -> None:
+    def __init__(
+        self, total: int | None, label: str, unit: str, verbose: int = 1, scaled: bool = False
+    ) -> None:
         self.total, self.label, self.unit = total, label, unit
-        self._done, self._note, self._lock, self._start = 0, "", threading.Lock(), time.perf_counter()
+        self._done, self._note, self._lock, self._start = (
+            0,
+            "",
+            threading.Lock(),
+            time.perf_counter(),
+        )
         self._bar: Any = None
         self._every, self._said, self._next = 0, 0, 0.0
         if verbose == 1 and sys.stderr.isatty():
             from tqdm import tqdm
 
-            self._bar = tqdm(total=total, desc=label, unit=unit if scaled else f" {unit}", unit_scale=scaled, dynamic_ncols=True)
+            self._bar = tqdm(
+                total=total,
+                desc=label,
+                unit=unit if scaled else f" {unit}",
+                unit_scale=scaled,
+                dynamic_ncols=True,
+            )
         elif verbose:
             self._every = verbose if verbose > 1 else max(1, (total or 0) // LINES)
             self._pause = 0.0 if verbose > 1 else PAUSE
             self._next = self._start + self._pause
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Some steps more are done; ``note`` is what to say about them. May be called from several threads."""
+        """Some steps more are done; ``note`` is what to say about them.
+
+        May be called from several threads.
+        """
         with self._lock:
             self._done += steps
             self._note = note
@@ -52,7 +73,11 @@ class Progress:
                 if note:
                     self._bar.set_postfix_str(note, refresh=False)
                 self._bar.update(steps)
-            elif self._every and self._done // self._every > self._said // self._every and time.perf_counter() >= self._next:
+            elif (
+                self._every
+                and self._done // self._every > self._said // self._every
+                and time.perf_counter() >= self._next
+            ):
                 self._say()
 
     def _say(self) -> None:
@@ -63,7 +88,11 @@ class Progress:
             left = f", about {seconds / self._done * (self.total - self._done):.1f} s left"
         of = "" if self.total is None else f"/{self.total:,}"
         note = f"  {self._note}" if self._note else ""
-        print(f"{self.label}: {self._done:,}{of} {self.unit}{note}  ({seconds:.1f} s{left})", file=sys.stderr, flush=True)
+        print(
+            f"{self.label}: {self._done:,}{of} {self.unit}{note}  ({seconds:.1f} s{left})",
+            file=sys.stderr,
+            flush=True,
+        )
 
     def close(self) -> None:
         """Leave the bar as it is and go on to the next line."""
@@ -76,6 +105,11 @@ class Progress:
         """Begin."""
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         """Close, also after an error."""
         self.close()

@@ -40,8 +40,14 @@ STEPS: dict[str, Callable[[], None]] = {
     "regression": lambda: _boost(GPUBoostRegressor(n_estimators=2)),
     "two classes": lambda: _boost(GPUBoostClassifier(n_estimators=2), 2),
     "several classes": lambda: _boost(GPUBoostClassifier(n_estimators=2), 3),
-    "sampling": lambda: _boost(GPUBoostRegressor(n_estimators=2, subsample=0.5, colsample_bynode=0.5, grow_policy="leafwise")),
+    "sampling": lambda: _boost(
+        GPUBoostRegressor(
+            n_estimators=2, subsample=0.5, colsample_bynode=0.5, grow_policy="leafwise"
+        )
+    ),
     "trees": lambda: _grow(DecisionTreeClassifier(max_depth=3), DecisionTreeRegressor(max_depth=3)),
-    "forests": lambda: _grow(RandomForestClassifier(n_estimators=2), RandomForestRegressor(n_estimators=2)),
+    "forests": lambda: _grow(
+        RandomForestClassifier(n_estimators=2), RandomForestRegressor(n_estimators=2)
+    ),
     "AdaBoost": lambda: _grow(AdaBoostClassifier(n_estimators=2)),
 }

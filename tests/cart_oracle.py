@@ -9,9 +9,11 @@ def impurity(criterion, y, weight):
     """Impurity of some rows: y holds classes or numbers."""
     if criterion in ("gini", "entropy", "misclassification"):
         shares = np.array([weight[y == k].sum() for k in np.unique(y)]) / weight.sum()
-        return {"gini": 1 - (shares**2).sum(), "entropy": -(shares * np.log2(shares)).sum(), "misclassification": 1 - shares.max()}[
-            criterion
-        ]
+        return {
+            "gini": 1 - (shares**2).sum(),
+            "entropy": -(shares * np.log2(shares)).sum(),
+            "misclassification": 1 - shares.max(),
+        }[criterion]
     mean = np.average(y, weights=weight)
     if criterion == "squared_error":
         return np.average((y - mean) ** 2, weights=weight)
@@ -27,11 +29,16 @@ def impurity(criterion, y, weight):
 def gain(criterion, y, weight, left):
     """Decrease of weight times impurity by a split; ``left`` is a mask."""
     parts = [(y[side], weight[side]) for side in (left, ~left)]
-    return weight.sum() * impurity(criterion, y, weight) - sum(w.sum() * impurity(criterion, own, w) for own, w in parts)
+    return weight.sum() * impurity(criterion, y, weight) - sum(
+        w.sum() * impurity(criterion, own, w) for own, w in parts
+    )
 
 
 def numeric_cuts(column):
-    """All divisions of a column's rows: every cut, missing values on either side, and known against missing."""
+    """All divisions of a column's rows.
+
+    Every cut, missing values on either side, and known against missing.
+    """
     missing = np.isnan(column)
     known = np.unique(column[~missing])
     for low, high in zip(known[:-1], known[1:], strict=True):
@@ -44,7 +51,10 @@ def numeric_cuts(column):
 
 
 def subsets(column, sizes=None):
-    """All divisions of a nominal column's rows by a set of its categories, missing values on either side."""
+    """All divisions of a nominal column's rows by a set of its categories.
+
+    Missing values on either side.
+    """
     missing = np.isnan(column)
     known = np.unique(column[~missing])
     for size in sizes or range(1, len(known) + 1):
@@ -66,7 +76,10 @@ def all_gains(criterion, x, y, weight, min_samples_leaf=1):
 
 
 def fast_best(criterion, x, y, weight, min_samples_leaf=1):
-    """(best gain, left rows of all splits that reach it) for gini, entropy and squared error without missing values: all cuts at once."""
+    """(best gain, left rows of all splits that reach it) for gini.
+
+    Entropy and squared error without missing values: all cuts at once.
+    """
     n = len(y)
     if criterion == "squared_error":
         channels = np.stack([weight, weight * y, weight * y * y], axis=1)
@@ -88,9 +101,14 @@ def fast_best(criterion, x, y, weight, min_samples_leaf=1):
     left = np.cumsum(channels[order], axis=0)[:-1]  # (n - 1, n_features, n_channels)
     gains = cost(channels.sum(axis=0)) - cost(left) - cost(channels.sum(axis=0) - left)
     place = np.arange(1, n)[:, None]
-    gains[(ordered[1:] == ordered[:-1]) | (place < min_samples_leaf) | (n - place < min_samples_leaf)] = -np.inf
+    gains[
+        (ordered[1:] == ordered[:-1]) | (place < min_samples_leaf) | (n - place < min_samples_leaf)
+    ] = -np.inf
     best = gains.max(initial=-np.inf)
     if best == -np.inf:
         return best, []
     tolerance = 1e-9 * max(float(cost(channels.sum(axis=0))), 1e-12)
-    return best, [(f, x[:, f] <= ordered[at, f]) for at, f in zip(*np.nonzero(gains >= best - tolerance), strict=True)]
+    return best, [
+        (f, x[:, f] <= ordered[at, f])
+        for at, f in zip(*np.nonzero(gains >= best - tolerance), strict=True)
+    ]

@@ -12,12 +12,16 @@ def start(*arguments, before=None, **options):
     """``gpuboost ...``; ``before`` is called in the new process."""
 
     def prepare():
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever started the tests may ignore it, and children inherit that
+        signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        )  # whoever started the tests may ignore it, and children inherit that
         if before is not None:
             before()
 
     command = [sys.executable, "-m", "gpuboost", *map(str, arguments)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, cwd=ROOT, preexec_fn=prepare, **options)
+    return subprocess.Popen(
+        command, stderr=subprocess.PIPE, cwd=ROOT, preexec_fn=prepare, **options
+    )
 
 
 def interrupt(process):

@@ -2,7 +2,9 @@
 
 import os
 
-os.environ["SCIPY_ARRAY_API"] = "1"  # before scikit-learn is imported: its array API check then runs instead of being skipped
+os.environ["SCIPY_ARRAY_API"] = (
+    "1"  # before scikit-learn is imported: its array API check then runs instead of being skipped
+)
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Naive oracles: every stage of training in plain Python and numpy, written from the definitions."""
+"""Naive oracles: every stage of training in plain Python and numpy.
+
+Written from the definitions.
+"""
 
 import numpy as np
 
@@ -26,7 +29,11 @@ def weight_of(g, h, p):
         return 0.0
     t = max(g - p["reg_alpha"], 0.0) if g > 0 else min(g + p["reg_alpha"], 0.0)
     w = -t / d
-    return float(np.clip(w, -p["max_delta_step"], p["max_delta_step"])) if p["max_delta_step"] > 0 else w
+    return (
+        float(np.clip(w, -p["max_delta_step"], p["max_delta_step"]))
+        if p["max_delta_step"] > 0
+        else w
+    )
 
 
 def score_of(packed, p):
@@ -76,7 +83,9 @@ def best_split(columns, n_bins, gh, rows, p, features):
         gain = cut_gain(columns, gh, rows, p, *cut)
         if gain is not None and better(gain, cut, best):
             best = (gain, cut)
-    if best is None or best[0] <= max(p["min_split_gain"], 1e-11 * abs(best[0] + score_of(gh[rows].sum(), p))):
+    if best is None or best[0] <= max(
+        p["min_split_gain"], 1e-11 * abs(best[0] + score_of(gh[rows].sum(), p))
+    ):
         return None
     return best
 
@@ -96,7 +105,10 @@ def best_level_split(columns, n_bins, gh, nodes, p, features):
 
 
 def grow(columns, n_bins, gh, rows, p, features):
-    """Leaves (as sorted tuples of rows) and splits of a tree grown without histograms, by trying every cut at every node."""
+    """Leaves (as sorted tuples of rows) and splits of a tree grown without histograms.
+
+    By trying every cut at every node.
+    """
     leaves = {0: (rows, 0)}
     splits = []
     best = {}
@@ -114,13 +126,19 @@ def grow(columns, n_bins, gh, rows, p, features):
     while level < p["max_steps"]:
         for node, (own, depth) in leaves.items():
             if node not in best and p["order"] != SYMMETRIC:
-                best[node] = best_split(columns, n_bins, gh, own, p, features) if depth < p["max_depth"] else None
+                best[node] = (
+                    best_split(columns, n_bins, gh, own, p, features)
+                    if depth < p["max_depth"]
+                    else None
+                )
         open_nodes = sorted(n for n in leaves if best.get(n) is not None)
         room = p["max_leaves"] - len(leaves)
         if p["order"] == SYMMETRIC:
             if level == p["max_depth"]:
                 break
-            found = best_level_split(columns, n_bins, gh, [leaves[n][0] for n in sorted(leaves)], p, features)
+            found = best_level_split(
+                columns, n_bins, gh, [leaves[n][0] for n in sorted(leaves)], p, features
+            )
             if found is None:
                 break
             for node in sorted(leaves):

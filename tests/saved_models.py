@@ -16,7 +16,9 @@ FOREST = {"n_estimators": 4, "max_depth": 5}
 
 
 def load_fuzz():
-    spec = importlib.util.spec_from_file_location("fuzz_model_files", ROOT / "benchmarks" / "fuzz_model_files.py")
+    spec = importlib.util.spec_from_file_location(
+        "fuzz_model_files", ROOT / "benchmarks" / "fuzz_model_files.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -60,52 +62,111 @@ def boosted(kind, y, fit=None, **options):
 MODELS = {
     "boost": lambda: boosted(gb.GPUBoostRegressor, Y),
     "boost of huge numbers": lambda: boosted(gb.GPUBoostRegressor, Y * 1e300),
-    "boost with weights": lambda: boosted(gb.GPUBoostRegressor, Y, {"sample_weight": WEIGHT}, grow_policy="symmetric", subsample=0.7),
-    "boost of a constant": lambda: boosted(gb.GPUBoostRegressor, np.ones(len(X)), grow_policy="leafwise"),
-    "boost, early": lambda: boosted(gb.GPUBoostRegressor, Y, {"eval_set": (X[:20], -Y[:20])}, **EARLY),
-    "boost of names": lambda: gb.GPUBoostRegressor(n_estimators=2).fit(FRAME[["number", "flag"]], Y),
-    "boost of integers": lambda: gb.GPUBoostRegressor(n_estimators=2, random_state=2**40, n_jobs=-1).fit(X[:, :2].round(), Y),
-    "classes": lambda: boosted(gb.GPUBoostClassifier, CLASSES, VALID, eval_metric=["merror", "mlogloss"], **EARLY),
-    "one metric twice": lambda: boosted(gb.GPUBoostClassifier, CLASSES, VALID, eval_metric=["merror", "merror"]),
-    "bool classes": lambda: boosted(gb.GPUBoostClassifier, TWO, objective="exponential", class_weight={False: 1.5, True: 2}),
-    "float classes": lambda: boosted(gb.GPUBoostClassifier, TWO.astype(np.float32), class_weight={np.float32(0): 1, 1.0: np.int8(2)}),
-    "text classes": lambda: boosted(gb.GPUBoostClassifier, TEXTS, class_weight="balanced", verbose=np.int64(0)),
+    "boost with weights": lambda: boosted(
+        gb.GPUBoostRegressor, Y, {"sample_weight": WEIGHT}, grow_policy="symmetric", subsample=0.7
+    ),
+    "boost of a constant": lambda: boosted(
+        gb.GPUBoostRegressor, np.ones(len(X)), grow_policy="leafwise"
+    ),
+    "boost, early": lambda: boosted(
+        gb.GPUBoostRegressor, Y, {"eval_set": (X[:20], -Y[:20])}, **EARLY
+    ),
+    "boost of names": lambda: gb.GPUBoostRegressor(n_estimators=2).fit(
+        FRAME[["number", "flag"]], Y
+    ),
+    "boost of integers": lambda: gb.GPUBoostRegressor(
+        n_estimators=2, random_state=2**40, n_jobs=-1
+    ).fit(X[:, :2].round(), Y),
+    "classes": lambda: boosted(
+        gb.GPUBoostClassifier, CLASSES, VALID, eval_metric=["merror", "mlogloss"], **EARLY
+    ),
+    "one metric twice": lambda: boosted(
+        gb.GPUBoostClassifier, CLASSES, VALID, eval_metric=["merror", "merror"]
+    ),
+    "bool classes": lambda: boosted(
+        gb.GPUBoostClassifier, TWO, objective="exponential", class_weight={False: 1.5, True: 2}
+    ),
+    "float classes": lambda: boosted(
+        gb.GPUBoostClassifier,
+        TWO.astype(np.float32),
+        class_weight={np.float32(0): 1, 1.0: np.int8(2)},
+    ),
+    "text classes": lambda: boosted(
+        gb.GPUBoostClassifier, TEXTS, class_weight="balanced", verbose=np.int64(0)
+    ),
     "object classes": lambda: boosted(gb.GPUBoostClassifier, TEXTS.astype(object)),
     "wide text classes": lambda: boosted(gb.GPUBoostClassifier, TEXTS.astype("U100")),
     "small classes": lambda: boosted(gb.GPUBoostClassifier, CLASSES.astype(np.uint8)),
     "tree": lambda: gb.DecisionTreeRegressor().fit(X, Y),
     "tree of huge numbers": lambda: gb.DecisionTreeRegressor(max_depth=3).fit(X, Y * 1e200),
-    "tree by medians": lambda: gb.DecisionTreeRegressor(criterion="absolute_error", max_leaf_nodes=7, **NOMINAL).fit(X, Y, WEIGHT),
-    "tree of two": lambda: gb.DecisionTreeRegressor(ccp_alpha="cv", cv=3, max_features=np.int32(2)).fit(X, PAIR),
-    "tree, pruned": lambda: gb.DecisionTreeRegressor().fit(X, Y).prune_reduced_error(X[:30], Y[:30]),
-    "tree by midpoints": lambda: gb.DecisionTreeRegressor(splitter="midpoint", max_depth=4, feature_probabilities=[1, 2, 3, 4]).fit(X, Y),
-    "tree of classes": lambda: gb.DecisionTreeClassifier(
-        splitter="hist", max_features="sqrt", class_weight={"high": 2.0, "low": 1, "middle": 1}, **NOMINAL
-    ).fit(X, TEXTS),
-    "tree of both": lambda: gb.DecisionTreeClassifier(class_weight=[{0: 1, 1: 2, 2: 3}, {0: 1, 1: 5}], max_depth=3).fit(X, BOTH),
-    "tree of one class": lambda: gb.DecisionTreeClassifier().fit(X, np.zeros(len(X))),
-    "tree of a frame": lambda: gb.DecisionTreeClassifier(categorical_features="from_dtype").fit(FRAME, CLASSES),
-    "tree by misclassification": lambda: gb.DecisionTreeClassifier(criterion="misclassification", ccp_alpha=np.float16(0.01)).fit(X, TWO),
-    "forest": lambda: gb.RandomForestRegressor(**FOREST, oob_score=True, max_samples=0.5, criterion="poisson").fit(X, Y**2, WEIGHT),
-    "forest with targets": lambda: gb.RandomForestRegressor(**FOREST, keep_targets=True, oob_score=True).fit(X, PAIR, WEIGHT),
-    "forest of classes": lambda: gb.RandomForestClassifier(**FOREST, **NOMINAL, oob_score=True, voting="hard", max_samples=20).fit(
-        X, TEXTS
+    "tree by medians": lambda: gb.DecisionTreeRegressor(
+        criterion="absolute_error", max_leaf_nodes=7, **NOMINAL
+    ).fit(X, Y, WEIGHT),
+    "tree of two": lambda: gb.DecisionTreeRegressor(
+        ccp_alpha="cv", cv=3, max_features=np.int32(2)
+    ).fit(X, PAIR),
+    "tree, pruned": lambda: (
+        gb.DecisionTreeRegressor().fit(X, Y).prune_reduced_error(X[:30], Y[:30])
     ),
-    "forest of both": lambda: gb.RandomForestClassifier(**FOREST, oob_score=True, class_weight="balanced_subsample").fit(X, BOTH),
-    "forest without bags": lambda: gb.RandomForestClassifier(**FOREST, bootstrap=False, class_weight={0: 1, 1: 2, 2: 3}).fit(X, CLASSES),
-    "extra trees": lambda: gb.ExtraTreesRegressor(**FOREST, keep_targets=True, max_features=0.5, **NOMINAL).fit(X, Y),
-    "extra trees of a frame": lambda: gb.ExtraTreesClassifier(**FOREST, categorical_features=["kind"], bootstrap=True).fit(FRAME, CLASSES),
+    "tree by midpoints": lambda: gb.DecisionTreeRegressor(
+        splitter="midpoint", max_depth=4, feature_probabilities=[1, 2, 3, 4]
+    ).fit(X, Y),
+    "tree of classes": lambda: gb.DecisionTreeClassifier(
+        splitter="hist",
+        max_features="sqrt",
+        class_weight={"high": 2.0, "low": 1, "middle": 1},
+        **NOMINAL,
+    ).fit(X, TEXTS),
+    "tree of both": lambda: gb.DecisionTreeClassifier(
+        class_weight=[{0: 1, 1: 2, 2: 3}, {0: 1, 1: 5}], max_depth=3
+    ).fit(X, BOTH),
+    "tree of one class": lambda: gb.DecisionTreeClassifier().fit(X, np.zeros(len(X))),
+    "tree of a frame": lambda: gb.DecisionTreeClassifier(categorical_features="from_dtype").fit(
+        FRAME, CLASSES
+    ),
+    "tree by misclassification": lambda: gb.DecisionTreeClassifier(
+        criterion="misclassification", ccp_alpha=np.float16(0.01)
+    ).fit(X, TWO),
+    "forest": lambda: gb.RandomForestRegressor(
+        **FOREST, oob_score=True, max_samples=0.5, criterion="poisson"
+    ).fit(X, Y**2, WEIGHT),
+    "forest with targets": lambda: gb.RandomForestRegressor(
+        **FOREST, keep_targets=True, oob_score=True
+    ).fit(X, PAIR, WEIGHT),
+    "forest of classes": lambda: gb.RandomForestClassifier(
+        **FOREST, **NOMINAL, oob_score=True, voting="hard", max_samples=20
+    ).fit(X, TEXTS),
+    "forest of both": lambda: gb.RandomForestClassifier(
+        **FOREST, oob_score=True, class_weight="balanced_subsample"
+    ).fit(X, BOTH),
+    "forest without bags": lambda: gb.RandomForestClassifier(
+        **FOREST, bootstrap=False, class_weight={0: 1, 1: 2, 2: 3}
+    ).fit(X, CLASSES),
+    "extra trees": lambda: gb.ExtraTreesRegressor(
+        **FOREST, keep_targets=True, max_features=0.5, **NOMINAL
+    ).fit(X, Y),
+    "extra trees of a frame": lambda: gb.ExtraTreesClassifier(
+        **FOREST, categorical_features=["kind"], bootstrap=True
+    ).fit(FRAME, CLASSES),
     "adaboost": lambda: gb.AdaBoostClassifier(n_estimators=4).fit(X, TWO),
-    "adaboost of names": lambda: gb.AdaBoostClassifier(n_estimators=4, max_depth=2, **NOMINAL).fit(X, TEXTS, WEIGHT),
-    "adaboost of numbers": lambda: gb.AdaBoostRegressor(n_estimators=4, loss="square", categorical_features=(2,)).fit(X, Y),
-    "adaboost of a frame": lambda: gb.AdaBoostRegressor(n_estimators=2, categorical_features=np.array(["kind"])).fit(FRAME, Y),
+    "adaboost of names": lambda: gb.AdaBoostClassifier(n_estimators=4, max_depth=2, **NOMINAL).fit(
+        X, TEXTS, WEIGHT
+    ),
+    "adaboost of numbers": lambda: gb.AdaBoostRegressor(
+        n_estimators=4, loss="square", categorical_features=(2,)
+    ).fit(X, Y),
+    "adaboost of a frame": lambda: gb.AdaBoostRegressor(
+        n_estimators=2, categorical_features=np.array(["kind"])
+    ).fit(FRAME, Y),
 }
 
 
 def fit(name):
     """A model of ``MODELS``, fitted anew."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # rows without out-of-bag prediction, AdaBoost that stops early
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # rows without out-of-bag prediction, AdaBoost that stops early
         return MODELS[name]()
 
 

@@ -1,4 +1,7 @@
-"""``gpuboost bench``: a small run for real, what a record says, the page, and what happens when things go wrong."""
+"""``gpuboost bench``: a small run for real, what a record says, the page.
+
+And what happens when things go wrong.
+"""
 
 import doctest
 import json
@@ -22,15 +25,40 @@ RUN |= {"rss_growth": 50_000_000, "predict": 0.01, "loss": 0.5, "latency": 2e-5}
 def row(peer, workload="small-1k", threads=1, gap=None, runs=None, **changes):
     runs = [RUN | changes] if runs is None else runs
     settings = {"trees": 50, "order": "leafwise", "depth": None, "leaves": 31, "bins": 256}
-    about = {"workload": workload, "title": "1,000 x 10", "metric": "log loss", "n_test": 1000, "threads": threads, "growth": "leaf-wise"}
-    return about | {"peer": peer, "settings": settings, "best": driver.summarise(runs), "loss_gap": gap, "runs": runs}
+    about = {
+        "workload": workload,
+        "title": "1,000 x 10",
+        "metric": "log loss",
+        "n_test": 1000,
+        "threads": threads,
+        "growth": "leaf-wise",
+    }
+    return about | {
+        "peer": peer,
+        "settings": settings,
+        "best": driver.summarise(runs),
+        "loss_gap": gap,
+        "runs": runs,
+    }
 
 
 def record(*rows, **changes):
     versions = {"gpuboost": "0.1.0", "xgboost": "3.2.0", "catboost": None}
-    machine = {"date": "2026-01-02 03:04 UTC", "commit": "0123456789abcdef", "cpu": "A CPU <b>", "cores": 2, "memory_gib": 8.0}
+    machine = {
+        "date": "2026-01-02 03:04 UTC",
+        "commit": "0123456789abcdef",
+        "cpu": "A CPU <b>",
+        "cores": 2,
+        "memory_gib": 8.0,
+    }
     machine |= {"system": "Linux", "python": "3.12.0", "versions": versions}
-    return {"machine": machine, "repeat": 2, "scale": 1.0, "emulated": False, "results": list(rows)} | changes
+    return {
+        "machine": machine,
+        "repeat": 2,
+        "scale": 1.0,
+        "emulated": False,
+        "results": list(rows),
+    } | changes
 
 
 def swept_record():
@@ -41,13 +69,27 @@ def swept_record():
         slow = 3.0 if job.peer == "xgboost" else 1.0
         fit = slow * job.workload.n_train * 1e-5 * job.workload.settings.depth
         too_long = job.peer == "xgboost" and job.workload.settings.depth == 10
-        runs = [{"error": "no result after 9 s", "timeout": True}] if too_long else [RUN | {"fit": fit, "latency": None}] * 2
+        runs = (
+            [{"error": "no result after 9 s", "timeout": True}]
+            if too_long
+            else [RUN | {"fit": fit, "latency": None}] * 2
+        )
         rows.append(row(job.peer, job.workload.name, 2, runs=runs))
-    return record(*rows, sweeps=points, commands=["gpuboost bench --sweeps rows,depth"], timeout=9.0, seconds=90.0, complete=True)
+    return record(
+        *rows,
+        sweeps=points,
+        commands=["gpuboost bench --sweeps rows,depth"],
+        timeout=9.0,
+        seconds=90.0,
+        complete=True,
+    )
 
 
 class Page(HTMLParser):
-    """Checks that elements are closed in order, and keeps text, ids and whatever refers to something."""
+    """Checks that elements are closed in order, and keeps text.
+
+    Ids and whatever refers to something.
+    """
 
     VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -81,7 +123,10 @@ class Page(HTMLParser):
 
 @pytest.fixture
 def no_workers(monkeypatch):
-    """Measurements that cost nothing: a list of the orders that were given; an entry of ``answers`` is returned or raised instead."""
+    """Measurements that cost nothing: a list of the orders that were given.
+
+    An entry of ``answers`` is returned or raised instead.
+    """
     orders, answers = [], {}
 
     def run_process(module, order, folder, timeout):
@@ -99,18 +144,30 @@ def no_workers(monkeypatch):
 
 
 def test_a_small_run(tmp_path, capsys, monkeypatch):
-    """Real workers of two libraries: a workload and a point of a sweep; JSON, tables and page agree."""
+    """Real workers of two libraries: a workload and a point of a sweep.
+
+    JSON, tables and page agree.
+    """
     monkeypatch.chdir(tmp_path)
-    options = "--workloads small-1k --sweeps threads --peers sklearn --threads 1 --scale 0.005 --out results/small --report"
+    options = (
+        "--workloads small-1k --sweeps threads --peers sklearn --threads 1 --scale 0.005 "
+        "--out results/small --report"
+    )
     assert main(["bench", *options.split(), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     written = json.loads((tmp_path / "results" / "small.json").read_text())
     assert printed == written and written["complete"]
-    assert [(r["peer"], r["threads"], len(r["runs"])) for r in written["results"]] == [("gpuboost", 1, 1), ("sklearn", 1, 1)] * 2
+    assert [(r["peer"], r["threads"], len(r["runs"])) for r in written["results"]] == [
+        ("gpuboost", 1, 1),
+        ("sklearn", 1, 1),
+    ] * 2
     for r in written["results"]:
         assert r["best"]["fit"] > 0 and r["best"]["predict"] > 0 and 0.4 < r["best"]["loss"] < 0.8
         assert (r["loss_gap"] is None) == (r["peer"] == "gpuboost")
-    gap, ours, theirs = written["results"][1]["loss_gap"], *(r["best"]["loss"] for r in written["results"][:2])
+    gap, ours, theirs = (
+        written["results"][1]["loss_gap"],
+        *(r["best"]["loss"] for r in written["results"][:2]),
+    )
     assert gap["mean"] == pytest.approx(theirs - ours) and gap["error"] > 0
     assert "small-1k, 1 thread" in (tmp_path / "results" / "small.md").read_text()
     text = Page((tmp_path / "results" / "small.html").read_text()).text
@@ -120,20 +177,33 @@ def test_a_small_run(tmp_path, capsys, monkeypatch):
 
 def test_a_worker_that_fails_says_why(tmp_path):
     order = {"threads": 1, "result": ""}
-    assert "KeyError" in driver.run_process("gpuboost.benchmarks.worker", order, tmp_path, 60)["error"]
+    assert (
+        "KeyError" in driver.run_process("gpuboost.benchmarks.worker", order, tmp_path, 60)["error"]
+    )
 
 
 # --- what a record says
 
 
 def test_where_we_lose():
-    """Faster by 10 %, leaner by 10 MB, a loss 1 % lower and sure of it; not within noise, and not where we are better."""
+    """Faster by 10 %, leaner by 10 MB, a loss 1 % lower and sure of it.
+
+    Not within noise, and not where we are better.
+    """
     found = findings.where_we_lose(
         record(
             row("gpuboost"),
             row("xgboost", fit=0.9, predict=0.02, gap={"mean": 0.0, "error": 0.001}),
-            row("lightgbm", fit=0.98, rss_growth=40_000_000, loss=0.495, gap={"mean": -0.005, "error": 0.001}),
-            row("catboost", rss_growth=47_500_000, loss=0.495, gap={"mean": -0.005, "error": 0.004}),
+            row(
+                "lightgbm",
+                fit=0.98,
+                rss_growth=40_000_000,
+                loss=0.495,
+                gap={"mean": -0.005, "error": 0.001},
+            ),
+            row(
+                "catboost", rss_growth=47_500_000, loss=0.495, gap={"mean": -0.005, "error": 0.004}
+            ),
             row("sklearn", latency=1e-5, loss=0.4999, gap={"mean": -0.0001, "error": 0.00001}),
         )
     )
@@ -183,12 +253,22 @@ def test_points_have_names():
 def test_sweeps_vary_one_factor_and_measure_the_base_once():
     jobs, points = sweeps.plan(sweeps.FACTORS, list(peers.PEERS), [1, 2])
     assert len({job.key for job in jobs}) == len(jobs)
-    assert {len(p) for factor, p in points.items() if factor != "columns"} == {5, 2} and len(points["columns"]) == 4
-    base = {(p["workload"], p["threads"]) for p in points["rows"]} & {(p["workload"], p["threads"]) for p in points["depth"]}
-    assert len(base) == 1 and all(base <= {(p["workload"], p["threads"]) for p in factor} for factor in points.values())
+    assert {len(p) for factor, p in points.items() if factor != "columns"} == {5, 2} and len(
+        points["columns"]
+    ) == 4
+    base = {(p["workload"], p["threads"]) for p in points["rows"]} & {
+        (p["workload"], p["threads"]) for p in points["depth"]
+    }
+    assert len(base) == 1 and all(
+        base <= {(p["workload"], p["threads"]) for p in factor} for factor in points.values()
+    )
     assert "chimeraboost" not in {job.peer for job in jobs}  # it grows symmetric trees only
-    assert "chimeraboost" in {job.peer for job in sweeps.plan(["rows"], list(peers.PEERS), [2], order="symmetric")[0]}
-    assert {p["value"] for p in sweeps.plan(["rows"], ["gpuboost"], [2], scale=0.001)[1]["rows"]} == {500, 1000}
+    assert "chimeraboost" in {
+        job.peer for job in sweeps.plan(["rows"], list(peers.PEERS), [2], order="symmetric")[0]
+    }
+    assert {
+        p["value"] for p in sweeps.plan(["rows"], ["gpuboost"], [2], scale=0.001)[1]["rows"]
+    } == {500, 1000}
 
 
 def test_what_took_too_long_is_not_tried_with_more(no_workers):
@@ -198,10 +278,18 @@ def test_what_took_too_long_is_not_tried_with_more(no_workers):
 
     def measure(job):
         measured.append(job)
-        return {"error": "no result after 9 s", "timeout": True} if job.peer == "xgboost" and job.workload.n_train >= 100_000 else RUN
+        return (
+            {"error": "no result after 9 s", "timeout": True}
+            if job.peer == "xgboost" and job.workload.n_train >= 100_000
+            else RUN
+        )
 
     assert len(list(driver.measure_all(jobs, runs, 1, measure))) == len(jobs) == 10
-    assert [job.workload.n_train for job in measured if job.peer == "xgboost"] == [10_000, 30_000, 100_000]
+    assert [job.workload.n_train for job in measured if job.peer == "xgboost"] == [
+        10_000,
+        30_000,
+        100_000,
+    ]
     assert runs[jobs[-1].key][0]["error"] == "not tried: less work took too long already"
 
 
@@ -220,12 +308,28 @@ def test_page():
     """It is one file with all numbers, names no other place, and marks what a reader must know."""
     html = page.render(swept_record())
     parsed = Page(html)
-    assert "http:" not in html and "https:" not in html and set(re.findall(r"url\(([^)]*)\)", html)) <= {f"#{name}" for name in parsed.ids}
-    assert all(link.startswith("#") for link in parsed.links) and {link[1:] for link in parsed.links} <= set(parsed.ids)
+    assert (
+        "http:" not in html
+        and "https:" not in html
+        and set(re.findall(r"url\(([^)]*)\)", html)) <= {f"#{name}" for name in parsed.ids}
+    )
+    assert all(link.startswith("#") for link in parsed.links) and {
+        link[1:] for link in parsed.links
+    } <= set(parsed.ids)
     assert len(set(parsed.ids)) == len(parsed.ids)
-    for text in ("A CPU <b>", "gpuboost bench --sweeps rows,depth", "0123456789ab", "xgboost at depth = 10: no result after 9 s", "300k"):
+    for text in (
+        "A CPU <b>",
+        "gpuboost bench --sweeps rows,depth",
+        "0123456789ab",
+        "xgboost at depth = 10: no result after 9 s",
+        "300k",
+    ):
         assert text in parsed.text, text
-    assert "Speed-up" not in parsed.text and "From 10,000 to 1,000,000 rows (100×) the time to fit grows: gpuboost 100×" in parsed.text
+    assert (
+        "Speed-up" not in parsed.text
+        and "From 10,000 to 1,000,000 rows (100×) the time to fit grows: gpuboost 100×"
+        in parsed.text
+    )
     assert "Nowhere in what was measured here." in parsed.text
 
 
@@ -241,7 +345,11 @@ def test_page_lists_where_we_lose():
         ({"complete": False}, [], "interrupted"),
         ({"repeat": 1}, [], "measured once"),
         ({"emulated": True, "device": "cuda"}, [], "The times mean nothing"),
-        ({}, [row("xgboost", threads=2, cores_taken=1.5)], "other work took cores from the best fit of xgboost (1.5 cores)"),
+        (
+            {},
+            [row("xgboost", threads=2, cores_taken=1.5)],
+            "other work took cores from the best fit of xgboost (1.5 cores)",
+        ),
     ],
 )
 def test_page_warns(changes, rows, warning):
@@ -264,7 +372,9 @@ def test_page_again_from_results(tmp_path, capsys):
     results.write_text(json.dumps(swept_record()))
     assert main(["bench", "--report-from", str(results)]) == 0
     first = (tmp_path / "old.html").read_text()
-    assert main(["bench", "--report-from", str(results), "--report", str(tmp_path / "new.html")]) == 0
+    assert (
+        main(["bench", "--report-from", str(results), "--report", str(tmp_path / "new.html")]) == 0
+    )
     assert first == (tmp_path / "new.html").read_text()
     assert "base point" in capsys.readouterr().out
 
@@ -304,18 +414,38 @@ def test_interrupted_and_resumed(tmp_path, capsys, no_workers):
     assert "The run was interrupted" in (tmp_path / "part.html").read_text()
     assert main([*command, "--resume"]) == 0
     whole = json.loads((tmp_path / "part.json").read_text())
-    assert whole["complete"] and len(whole["commands"]) == 2 and [len(r["runs"]) for r in whole["results"]] == [2, 2, 2]
+    assert (
+        whole["complete"]
+        and len(whole["commands"]) == 2
+        and [len(r["runs"]) for r in whole["results"]] == [2, 2, 2]
+    )
     assert [order["peer"] for order in orders[3:]] == ["sklearn", "gpuboost", "xgboost", "sklearn"]
 
 
 def test_interrupted_at_once(tmp_path, capsys, no_workers):
     no_workers[1][1] = KeyboardInterrupt()
-    assert main(["bench", "--workloads", "small-1k", "--threads", "1", "--out", str(tmp_path / "none")]) == 130
+    assert (
+        main(
+            ["bench", "--workloads", "small-1k", "--threads", "1", "--out", str(tmp_path / "none")]
+        )
+        == 130
+    )
     assert "nothing was written" in capsys.readouterr().err and not list(tmp_path.iterdir())
 
 
 def test_resume_only_what_is_the_same(tmp_path, capsys, no_workers):
-    command = ["bench", "--workloads", "small-1k", "--peers", "sklearn", "--threads", "1", "--out", str(tmp_path / "a"), "--resume"]
+    command = [
+        "bench",
+        "--workloads",
+        "small-1k",
+        "--peers",
+        "sklearn",
+        "--threads",
+        "1",
+        "--out",
+        str(tmp_path / "a"),
+        "--resume",
+    ]
     assert main(command) == 2
     assert "no " in capsys.readouterr().err
     assert main(command[:-1]) == 0
@@ -330,17 +460,52 @@ def test_resume_only_what_is_the_same(tmp_path, capsys, no_workers):
 
 def test_libraries_that_are_missing(tmp_path, capsys, monkeypatch, no_workers):
     monkeypatch.setattr(peers, "available", lambda name: name in ("gpuboost", "sklearn"))
-    assert main(["bench", "--workloads", "small-1k", "--threads", "1", "--out", str(tmp_path / "few"), "--report"]) == 0
+    assert (
+        main(
+            [
+                "bench",
+                "--workloads",
+                "small-1k",
+                "--threads",
+                "1",
+                "--out",
+                str(tmp_path / "few"),
+                "--report",
+            ]
+        )
+        == 0
+    )
     error = capsys.readouterr().err
-    assert "not installed, so left out: xgboost, lightgbm, lightgbm-quantised, catboost, chimeraboost" in error
+    assert (
+        "not installed, so left out: xgboost, lightgbm, lightgbm-quantised, catboost, chimeraboost"
+        in error
+    )
     assert 'pip install ".[bench]"' in error
     assert {order["peer"] for order in no_workers[0]} == {"gpuboost", "sklearn"}
-    assert "catboost was left out: it is not installed." in Page((tmp_path / "few.html").read_text()).text
+    assert (
+        "catboost was left out: it is not installed."
+        in Page((tmp_path / "few.html").read_text()).text
+    )
 
 
 def test_a_library_that_fails_is_told_and_the_others_are_measured(tmp_path, capsys, no_workers):
     no_workers[1][2] = {"error": "ValueError: no"}
-    assert main(["bench", "--workloads", "small-1k", "--peers", "sklearn", "--threads", "1", "--out", str(tmp_path / "x")]) == 0
+    assert (
+        main(
+            [
+                "bench",
+                "--workloads",
+                "small-1k",
+                "--peers",
+                "sklearn",
+                "--threads",
+                "1",
+                "--out",
+                str(tmp_path / "x"),
+            ]
+        )
+        == 0
+    )
     assert "sklearn gave no result at small-1k, 1 thread: ValueError: no" in capsys.readouterr().err
 
 
@@ -348,7 +513,10 @@ def test_a_library_that_fails_is_told_and_the_others_are_measured(tmp_path, caps
     ("options", "says"),
     [
         (["--workloads", "higs"], "unknown: higs; there are higgs-leaves, higgs-depth"),
-        (["--sweeps", "rows,trees"], "unknown: trees; there are rows, columns, bins, depth, classes, threads"),
+        (
+            ["--sweeps", "rows,trees"],
+            "unknown: trees; there are rows, columns, bins, depth, classes, threads",
+        ),
         (["--peers", "xgb"], "unknown: xgb; there are gpuboost, xgboost"),
         (["--peers", ","], "no name is given; there are gpuboost"),
         (["--threads", "0"], "must be whole numbers, at least 1, with commas; got '0'"),
@@ -387,10 +555,19 @@ def test_options_that_do_not_go_together(options, says, capsys, monkeypatch):
         ("[]", "is no result of a comparison"),
         ('{"machine": {}, "repeat": 1, "scale": 1}', "an object with 'machine' and 'results'"),
         ('{"machine": {}, "repeat": 1, "scale": 1, "results": []}', "nothing was measured"),
-        ('{"machine": {}, "repeat": 1, "scale": 1, "results": [{"peer": "other"}]}', "results of other, which this version does not know"),
+        (
+            '{"machine": {}, "repeat": 1, "scale": 1, "results": [{"peer": "other"}]}',
+            "results of other, which this version does not know",
+        ),
         ('{"machine": {}, "repeat": 1, "results": [{"peer": "xgboost"}]}', "it has no 'scale'"),
-        ('{"machine": {}, "repeat": 1, "scale": 1, "results": [{"peer": "xgboost"}]}', "its machine has no 'date', 'commit'"),
-        (json.dumps(record({"peer": "xgboost", "threads": 1})), "result 0 has no 'workload', 'title'"),
+        (
+            '{"machine": {}, "repeat": 1, "scale": 1, "results": [{"peer": "xgboost"}]}',
+            "its machine has no 'date', 'commit'",
+        ),
+        (
+            json.dumps(record({"peer": "xgboost", "threads": 1})),
+            "result 0 has no 'workload', 'title'",
+        ),
     ],
 )
 def test_files_that_are_no_results(content, says, tmp_path, capsys):
@@ -401,13 +578,31 @@ def test_files_that_are_no_results(content, says, tmp_path, capsys):
 
 
 def test_the_command_in_the_record_asks_for_the_same():
-    words = ["bench", "--full", "--peers", "xgboost,sklearn", "--threads", "1,2", "--scale", "0.5", "--out", "a folder/x", "--report"]
+    words = [
+        "bench",
+        "--full",
+        "--peers",
+        "xgboost,sklearn",
+        "--threads",
+        "1,2",
+        "--scale",
+        "0.5",
+        "--out",
+        "a folder/x",
+        "--report",
+    ]
     args = build_parser().parse_args(words)
-    assert _command(args) == "gpuboost bench --full --peers xgboost,sklearn --threads 1,2 --scale 0.5 --out 'a folder/x' --report"
+    assert (
+        _command(args) == "gpuboost bench --full --peers xgboost,sklearn --threads 1,2 --scale 0.5 "
+        "--out 'a folder/x' --report"
+    )
 
 
 def test_arrays_on_a_gpu_leave_out_who_cannot_take_them(monkeypatch):
     monkeypatch.setattr(driver, "emulated", lambda: False)
-    assert driver.problem_of("lightgbm", Where("cuda", "device")) == "it takes no arrays that are on a GPU"
+    assert (
+        driver.problem_of("lightgbm", Where("cuda", "device"))
+        == "it takes no arrays that are on a GPU"
+    )
     monkeypatch.setattr(driver, "emulated", lambda: True)
     assert "emulated" in driver.problem_of("xgboost", Where("cuda", "host"))

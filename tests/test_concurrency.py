@@ -98,7 +98,8 @@ def test_ctrl_c_stops_a_fit_and_keeps_the_old_model():
         import numpy as np
         from gpuboost import GPUBoostRegressor
 
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may ignore it
+        # whoever started the tests may ignore it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         rng = np.random.default_rng(0)
         x = rng.normal(size=(300_000, 20)); y = x[:, 0] + rng.normal(size=300_000)
         model = GPUBoostRegressor(n_estimators=2).fit(x[:1000, :5], y[:1000])

@@ -29,7 +29,9 @@ def test_every_parameter_has_a_case():
     assert set(BAD) == set(RANGES) | {"grow_policy"} == set(BoostParams.__dataclass_fields__)
 
 
-@pytest.mark.parametrize(("name", "value"), [(n, v) for n, values in BAD.items() for v in values], ids=str)
+@pytest.mark.parametrize(
+    ("name", "value"), [(n, v) for n, values in BAD.items() for v in values], ids=str
+)
 def test_bad_values_are_named(name, value):
     with pytest.raises((ValueError, TypeError), match=name) as error:
         BoostParams(**{name: value})

@@ -6,7 +6,12 @@ import pytest
 from gpuboost import GPUBoostClassifier, GPUBoostRegressor
 
 POLICIES = ["depthwise", "leafwise", "symmetric"]
-SAMPLED = {"subsample": 0.8, "colsample_bytree": 0.9, "colsample_bylevel": 0.9, "colsample_bynode": 0.9}
+SAMPLED = {
+    "subsample": 0.8,
+    "colsample_bytree": 0.9,
+    "colsample_bylevel": 0.9,
+    "colsample_bynode": 0.9,
+}
 
 
 def make(n=60_000, n_features=12, classes=0):
@@ -16,13 +21,21 @@ def make(n=60_000, n_features=12, classes=0):
     signal = x[:, 0] + x[:, 1] * x[:, 2] + 0.5 * rng.normal(size=n)
     x[rng.random(x.shape) < 0.1] = np.nan
     weight = rng.exponential(size=n)
-    y = signal if not classes else np.digitize(signal, np.quantile(signal, np.arange(1, classes) / classes))
+    y = (
+        signal
+        if not classes
+        else np.digitize(signal, np.quantile(signal, np.arange(1, classes) / classes))
+    )
     return x, y, weight
 
 
 def fingerprint(x, y, weight, classes, **options):
     kind = GPUBoostClassifier if classes else GPUBoostRegressor
-    return kind(n_estimators=4, random_state=7, **options).fit(x, y, sample_weight=weight).fingerprint()
+    return (
+        kind(n_estimators=4, random_state=7, **options)
+        .fit(x, y, sample_weight=weight)
+        .fingerprint()
+    )
 
 
 @pytest.mark.parametrize("sampled", [{}, SAMPLED], ids=["plain", "sampled"])

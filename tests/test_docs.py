@@ -1,8 +1,10 @@
-"""Every code block of README, CONTRIBUTING and docs runs, every example too, and every link of theirs leads somewhere.
+"""Every code block of README, CONTRIBUTING and docs runs, every example too.
 
-The blocks of a page run in order, in a folder of their own. ``python`` blocks share one namespace, ``pycon`` blocks are doctests in it, and
-``bash`` blocks run with ``gpuboost`` on the path. ``text`` is the one language that is not run.
-"""
+And every link of theirs leads somewhere.
+
+The blocks of a page run in order, in a folder of their own. ``python`` blocks share one namespace,
+``pycon`` blocks are doctests in it, and ``bash`` blocks run with ``gpuboost`` on the path. ``text``
+is the one language that is not run."""
 
 import doctest
 import os
@@ -23,7 +25,15 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 LANGUAGES = {"python", "pycon", "bash", "text"}
 #: Parts of the site in the form of fenced blocks; none of them can hold code.
-DIRECTIVES = {"{toctree}", "{figure}", "{include}", "{eval-rst}", "{command-help}", "{note}", "{warning}"}
+DIRECTIVES = {
+    "{toctree}",
+    "{figure}",
+    "{include}",
+    "{eval-rst}",
+    "{command-help}",
+    "{note}",
+    "{warning}",
+}
 #: Blocks that install: ``.ci/run`` runs the README's first two in a fresh environment.
 INSTALLS = 2
 
@@ -48,7 +58,14 @@ def blocks_of(page):
         if begin is None and fence:
             begin, mark, language = i, fence[1], fence[2]
         elif begin is not None and line.strip() == mark:
-            blocks.append(Block(page, begin + 2, language, textwrap.dedent("\n".join(lines[begin + 1 : i])) + "\n"))
+            blocks.append(
+                Block(
+                    page,
+                    begin + 2,
+                    language,
+                    textwrap.dedent("\n".join(lines[begin + 1 : i])) + "\n",
+                )
+            )
             begin = None
     assert begin is None, f"{page}:{begin + 1}: a block that does not end"
     return blocks
@@ -60,9 +77,13 @@ def run_python(block, names):
 
 
 def run_pycon(block, names):
-    test = doctest.DocTestParser().get_doctest(block.code, names, str(block), str(block.page), block.line - 1)
+    test = doctest.DocTestParser().get_doctest(
+        block.code, names, str(block), str(block.page), block.line - 1
+    )
     said = []
-    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=said.append, clear_globs=False)
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(
+        test, out=said.append, clear_globs=False
+    )
     names |= test.globs
     assert not said, "".join(said)
 
@@ -74,9 +95,16 @@ def run_bash(block, folder):
         (commands / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {call} "$@"\n')
         (commands / name).chmod(0o755)
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", block.code], cwd=folder, env=environment(commands), capture_output=True, text=True, check=False
+        ["bash", "-euo", "pipefail", "-c", block.code],
+        cwd=folder,
+        env=environment(commands),
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert done.returncode == 0, f"{block}: exit code {done.returncode}\n{block.code}\n{done.stdout}\n{done.stderr}"
+    assert done.returncode == 0, (
+        f"{block}: exit code {done.returncode}\n{block.code}\n{done.stdout}\n{done.stderr}"
+    )
 
 
 def environment(*folders):
@@ -91,34 +119,56 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     names = {"__name__": "__main__"}
     n_installs = 0
     for block in blocks_of(page):
-        assert block.language in LANGUAGES | DIRECTIVES, f"{block}: {block.language!r} is none of {sorted(LANGUAGES | DIRECTIVES)}"
-        assert (">>> " in block.code) == (block.language == "pycon"), f"{block}: prompts belong into pycon blocks, and only there"
+        assert block.language in LANGUAGES | DIRECTIVES, (
+            f"{block}: {block.language!r} is none of {sorted(LANGUAGES | DIRECTIVES)}"
+        )
+        assert (">>> " in block.code) == (block.language == "pycon"), (
+            f"{block}: prompts belong into pycon blocks, and only there"
+        )
         assert "code-block" not in block.code, f"{block}: code belongs into a block of its own"
         if block.language == "python":
             run_python(block, names)
         elif block.language == "pycon":
             run_pycon(block, names)
         elif block.language == "bash" and page.name == "README.md" and n_installs < INSTALLS:
-            assert "pip install" in block.code, f"{block}: the first {INSTALLS} bash blocks are the ones that .ci/run runs"
+            assert "pip install" in block.code, (
+                f"{block}: the first {INSTALLS} bash blocks are the ones that .ci/run runs"
+            )
             n_installs += 1
         elif block.language == "bash":
-            assert "pip install" not in block.code, f"{block}: tests do not install; say it in the text"
+            assert "pip install" not in block.code, (
+                f"{block}: tests do not install; say it in the text"
+            )
             run_bash(block, tmp_path)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
 def test_examples_run(example, tmp_path):
-    done = subprocess.run([sys.executable, example], cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, example],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout, "an example shows something"
 
 
 def anchors_of(page):
     """Headings as GitHub and MyST name them."""
-    included = [page.parent / name for name in re.findall(r"^```{include} (\S+)", page.read_text(), re.M)]
-    text = "\n".join(re.sub(r"^```.*?^```", "", path.read_text(), flags=re.S | re.M) for path in (page, *included))
+    included = [
+        page.parent / name for name in re.findall(r"^```{include} (\S+)", page.read_text(), re.M)
+    ]
+    text = "\n".join(
+        re.sub(r"^```.*?^```", "", path.read_text(), flags=re.S | re.M)
+        for path in (page, *included)
+    )
     headings = re.findall(r"^#+ +(.*)$", text, re.M)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
+    }
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -130,14 +180,21 @@ def test_links_lead_somewhere(page):
         path, _, anchor = target.partition("#")
         file = page.parent / path if path else page
         assert file.exists(), f"{page.relative_to(ROOT)}: {target} does not exist"
-        assert not anchor or anchor in anchors_of(file), f"{page.relative_to(ROOT)}: {target} has no such heading"
+        assert not anchor or anchor in anchors_of(file), (
+            f"{page.relative_to(ROOT)}: {target} has no such heading"
+        )
 
 
 def test_the_reference_has_every_public_name():
     pages = "\n".join(path.read_text() for path in (ROOT / "docs" / "api").glob("*.md"))
-    documented = set(re.findall(r"^\.\. auto(?:class|function|exception):: gpuboost\.(\S+)", pages, re.M))
+    documented = set(
+        re.findall(r"^\.\. auto(?:class|function|exception):: gpuboost\.(\S+)", pages, re.M)
+    )
     public = {name for name in gb.__all__ if name not in ("__version__", "importance")}
-    public |= {f"importance.{name}" for name in ("Importance", "Table", "table", "plot", *gb.importance.METHODS)}
+    public |= {
+        f"importance.{name}"
+        for name in ("Importance", "Table", "table", "plot", *gb.importance.METHODS)
+    }
     assert documented == public
 
 

@@ -14,19 +14,27 @@ def test_without_a_gpu(monkeypatch, capsys):
     assert main(["doctor"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert all(line.startswith("[ok] ") for line in lines)
-    assert sum("cuda:" in line for line in lines) == 1 and lines[-1].startswith("[ok] cuda: no NVIDIA driver, so training is on the CPU")
-    assert any(line.startswith("[ok] cpu threads: 1 and") and line.endswith("the model is one thread's") for line in lines)
+    assert sum("cuda:" in line for line in lines) == 1 and lines[-1].startswith(
+        "[ok] cuda: no NVIDIA driver, so training is on the CPU"
+    )
+    assert any(
+        line.startswith("[ok] cpu threads: 1 and") and line.endswith("the model is one thread's")
+        for line in lines
+    )
 
 
 def test_json(monkeypatch, capsys):
     monkeypatch.delenv("GPUBOOST_EMULATE_CUDA", raising=False)
     assert main(["doctor", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
-    assert record["good"] and {"python", "packages", "cpu", "cuda"} <= {finding["name"] for finding in record["findings"]}
+    assert record["good"] and {"python", "packages", "cpu", "cuda"} <= {
+        finding["name"] for finding in record["findings"]
+    }
 
 
 @pytest.mark.parametrize(
-    ("version", "n_devices", "good", "extra"), [(12080, 1, False, "cuda12"), (13000, 2, False, "cuda13"), (12020, 0, True, "")]
+    ("version", "n_devices", "good", "extra"),
+    [(12080, 1, False, "cuda12"), (13000, 2, False, "cuda13"), (12020, 0, True, "")],
 )
 def test_a_driver_whose_devices_cannot_be_used(monkeypatch, version, n_devices, good, extra):
     """A GPU that is there and lies idle is a defect; the advice fits the driver."""
@@ -48,7 +56,11 @@ def test_on_the_emulated_device(monkeypatch, capsys):
     out = capsys.readouterr().out
     assert "[ok] cuda compiler: 7 files of kernels compile" in out
     assert out.count("the model is the CPU's") == 2
-    assert "[ok] cuda kernels: emulated, so the rates mean nothing: histogram" in out and "prediction" in out and "leaf_values" in out
+    assert (
+        "[ok] cuda kernels: emulated, so the rates mean nothing: histogram" in out
+        and "prediction" in out
+        and "leaf_values" in out
+    )
 
 
 def test_another_model_is_reported(monkeypatch, capsys):
@@ -62,6 +74,8 @@ def test_another_model_is_reported(monkeypatch, capsys):
 def test_a_failing_device_is_reported(monkeypatch, capsys):
     monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
     train = doctor._train
-    monkeypatch.setattr(doctor, "_train", lambda device, *place, **more: train("cpu") if device == "cpu" else 1 / 0)
+    monkeypatch.setattr(
+        doctor, "_train", lambda device, *place, **more: train("cpu") if device == "cpu" else 1 / 0
+    )
     assert main(["doctor"]) == 1
     assert "[!!] cuda: ZeroDivisionError" in capsys.readouterr().out

@@ -19,7 +19,12 @@ def broken(array, value, at=3):
 
 
 FIT = {
-    "NaN in y": (GPUBoostRegressor, (X, broken(Y, np.nan)), {}, "y contains NaN.*row 3|Input y contains NaN"),
+    "NaN in y": (
+        GPUBoostRegressor,
+        (X, broken(Y, np.nan)),
+        {},
+        "y contains NaN.*row 3|Input y contains NaN",
+    ),
     "inf in y": (GPUBoostRegressor, (X, broken(Y, np.inf)), {}, "y contains.*inf"),
     "NaN in classes": (GPUBoostClassifier, (X, broken(C, np.nan)), {}, "y.*NaN"),
     "negative weight": (
@@ -28,31 +33,76 @@ FIT = {
         {"sample_weight": broken(np.ones(20), -1)},
         "sample_weight must not be negative: -1.0 at row 3",
     ),
-    "NaN weight": (GPUBoostRegressor, (X, Y), {"sample_weight": broken(np.ones(20), np.nan)}, "sample_weight contains NaN"),
-    "zero weights": (GPUBoostRegressor, (X, Y), {"sample_weight": np.zeros(20)}, "sample_weight must not be all zero"),
+    "NaN weight": (
+        GPUBoostRegressor,
+        (X, Y),
+        {"sample_weight": broken(np.ones(20), np.nan)},
+        "sample_weight contains NaN",
+    ),
+    "zero weights": (
+        GPUBoostRegressor,
+        (X, Y),
+        {"sample_weight": np.zeros(20)},
+        "sample_weight must not be all zero",
+    ),
     "weights of wrong length": (
         GPUBoostRegressor,
         (X, Y),
         {"sample_weight": np.ones(19)},
         r"sample_weight must have one entry .*20.*\(19,\)",
     ),
-    "weights of text": (GPUBoostRegressor, (X, Y), {"sample_weight": ["a"] * 20}, "sample_weight must hold numbers"),
+    "weights of text": (
+        GPUBoostRegressor,
+        (X, Y),
+        {"sample_weight": ["a"] * 20},
+        "sample_weight must hold numbers",
+    ),
     "one class": (GPUBoostClassifier, (X, np.zeros(20)), {}, "at least 2 classes"),
     "continuous classes": (GPUBoostClassifier, (X, Y + 0.5), {}, "continuous"),
     "lengths": (GPUBoostRegressor, (X, Y[:-1]), {}, r"inconsistent numbers of samples.*20.*19"),
     "text in X": (GPUBoostRegressor, (np.full((20, 2), "abc"), Y), {}, "X must hold numbers"),
-    "text in a frame": (GPUBoostRegressor, (pd.DataFrame({"a": ["abc"] * 20}), Y), {}, "X must hold numbers.*abc"),
+    "text in a frame": (
+        GPUBoostRegressor,
+        (pd.DataFrame({"a": ["abc"] * 20}), Y),
+        {},
+        "X must hold numbers.*abc",
+    ),
     "no rows": (GPUBoostRegressor, (np.empty((0, 2)), np.empty(0)), {}, "0 sample"),
     "no columns": (GPUBoostRegressor, (np.empty((20, 0)), Y), {}, "0 feature"),
     "one dimension": (GPUBoostRegressor, (Y, Y), {}, "Expected 2D array"),
     "complex": (GPUBoostRegressor, (X + 1j, Y), {}, "Complex data not supported"),
-    "eval_set shape": (GPUBoostRegressor, (X, Y), {"eval_set": [(X[:, :1], Y)]}, "1 features.*expecting 2"),
+    "eval_set shape": (
+        GPUBoostRegressor,
+        (X, Y),
+        {"eval_set": [(X[:, :1], Y)]},
+        "1 features.*expecting 2",
+    ),
     "eval_set kind": (GPUBoostRegressor, (X, Y), {"eval_set": [X]}, "eval_set must be a pair"),
-    "eval y": (GPUBoostRegressor, (X, Y), {"eval_set": [(X, broken(Y, np.nan))]}, r"y of eval_set\[0\] contains NaN"),
+    "eval y": (
+        GPUBoostRegressor,
+        (X, Y),
+        {"eval_set": [(X, broken(Y, np.nan))]},
+        r"y of eval_set\[0\] contains NaN",
+    ),
     "eval length": (GPUBoostClassifier, (X, C), {"eval_set": [(X, C[1:])]}, r"y of eval_set\[0\]"),
-    "eval class": (GPUBoostClassifier, (X, C), {"eval_set": [(X, C + 1)]}, r"eval_set\[0\].*class.*2"),
-    "eval weights": (GPUBoostRegressor, (X, Y), {"eval_set": (X, Y), "eval_sample_weight": []}, "eval_sample_weight"),
-    "weights, no eval set": (GPUBoostRegressor, (X, Y), {"eval_sample_weight": [Y]}, "without an eval_set"),
+    "eval class": (
+        GPUBoostClassifier,
+        (X, C),
+        {"eval_set": [(X, C + 1)]},
+        r"eval_set\[0\].*class.*2",
+    ),
+    "eval weights": (
+        GPUBoostRegressor,
+        (X, Y),
+        {"eval_set": (X, Y), "eval_sample_weight": []},
+        "eval_sample_weight",
+    ),
+    "weights, no eval set": (
+        GPUBoostRegressor,
+        (X, Y),
+        {"eval_sample_weight": [Y]},
+        "without an eval_set",
+    ),
 }
 
 
@@ -72,7 +122,11 @@ def test_fit(case):
     [
         ("objective", "mse", "objective must be one of 'squared_error'; got 'mse'"),
         ("device", "tpu", "device must be 'auto', 'cpu', 'cuda' or 'cuda:N'; got 'tpu'"),
-        ("importance_type", "weight", "importance_type must be one of 'gain', 'split', 'cover'; got 'weight'"),
+        (
+            "importance_type",
+            "weight",
+            "importance_type must be one of 'gain', 'split', 'cover'; got 'weight'",
+        ),
         ("n_jobs", 0, "n_jobs must be"),
         ("eval_metric", "ndcg", "eval_metric must be one of .*'ndcg'"),
         ("early_stopping_rounds", 5, "early_stopping_rounds=5 needs an eval_set"),
@@ -122,6 +176,11 @@ def test_predict():
 def test_unfitted():
     from sklearn.exceptions import NotFittedError
 
-    for call in (lambda m: m.predict(X), lambda m: m.fingerprint(), lambda m: m.feature_importances_, lambda m: list(m.staged_predict(X))):
+    for call in (
+        lambda m: m.predict(X),
+        lambda m: m.fingerprint(),
+        lambda m: m.feature_importances_,
+        lambda m: list(m.staged_predict(X)),
+    ):
         with pytest.raises(NotFittedError, match="not fitted yet"):
             call(GPUBoostClassifier())

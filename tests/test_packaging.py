@@ -11,14 +11,19 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 def test_every_package_folder_is_listed():
     listed = set(PROJECT["tool"]["setuptools"]["packages"])
-    folders = {"gpuboost", *(f"gpuboost.{p.parent.name}" for p in (ROOT / "gpuboost").glob("*/__init__.py"))}
+    folders = {
+        "gpuboost",
+        *(f"gpuboost.{p.parent.name}" for p in (ROOT / "gpuboost").glob("*/__init__.py")),
+    }
     elsewhere = [
         *(ROOT / "kernels").glob("*/__init__.py"),
         *(ROOT / "benchmarks").rglob("__init__.py"),
     ]  # top-level folders that are shipped
     moved = {"gpuboost." + ".".join(p.parent.relative_to(ROOT).parts) for p in elsewhere}
     assert listed == folders | moved
-    assert PROJECT["tool"]["setuptools"]["package-dir"] == {name: name.removeprefix("gpuboost.").replace(".", "/") for name in moved}
+    assert PROJECT["tool"]["setuptools"]["package-dir"] == {
+        name: name.removeprefix("gpuboost.").replace(".", "/") for name in moved
+    }
 
 
 def test_version_and_name():

@@ -19,10 +19,12 @@ import gpuboost as gb
 
 PAGE = Path(__file__).parents[1] / "docs" / "parameters.md"
 NONE = "–"
-#: Asked before any test trains with XGBoost, which takes the setting for the whole process from a model's parameters.
+#: Asked before any test trains with XGBoost, which takes the setting for the whole process from a
+#: model's parameters.
 XGBOOST_VERBOSITY = xgboost.get_config()["verbosity"]
 
-#: Our parameter: its names in XGBoost, LightGBM and scikit-learn's HistGradientBoosting. A text in round brackets is shown as it is.
+#: Our parameter: its names in XGBoost, LightGBM and scikit-learn's HistGradientBoosting. A text in
+#: round brackets is shown as it is.
 NAMES = {
     "objective": ("objective", "objective", "loss"),
     "n_estimators": ("n_estimators", "n_estimators", "max_iter"),
@@ -54,7 +56,11 @@ NAMES = {
 
 
 def defaults(estimator):
-    return {name: p.default for name, p in inspect.signature(estimator).parameters.items() if p.kind is not p.VAR_KEYWORD}
+    return {
+        name: p.default
+        for name, p in inspect.signature(estimator).parameters.items()
+        if p.kind is not p.VAR_KEYWORD
+    }
 
 
 @cache
@@ -68,7 +74,10 @@ def xgboost_defaults():
             collect(value) if isinstance(value, dict) else found.setdefault(name, value)
 
     collect(json.loads(model.get_booster().save_config()))
-    own = {name: getattr(xgboost.XGBClassifier(), name) for name in ("early_stopping_rounds", "eval_metric", "importance_type")}
+    own = {
+        name: getattr(xgboost.XGBClassifier(), name)
+        for name in ("early_stopping_rounds", "eval_metric", "importance_type")
+    }
     rounds = xgboost.XGBClassifier().get_num_boosting_rounds()
     return found | own | {"n_estimators": rounds, "verbosity": XGBOOST_VERBOSITY}
 
@@ -99,9 +108,16 @@ def cell(name, known):
 
 def boosting_table():
     """Every parameter of GPUBoostClassifier; the regressor has the same but for class_weight."""
-    versions = f"XGBoost {xgboost.__version__} | LightGBM {lightgbm.__version__} | scikit-learn {sklearn.__version__}"
+    versions = (
+        f"XGBoost {xgboost.__version__} | LightGBM {lightgbm.__version__} | "
+        f"scikit-learn {sklearn.__version__}"
+    )
     lines = [f"| gpuboost | {versions} |", "|---|---|---|---|"]
-    known = xgboost_defaults(), lightgbm_defaults(), defaults(sklearn.ensemble.HistGradientBoostingClassifier)
+    known = (
+        xgboost_defaults(),
+        lightgbm_defaults(),
+        defaults(sklearn.ensemble.HistGradientBoostingClassifier),
+    )
     for name, default in defaults(gb.GPUBoostClassifier).items():
         peers = [cell(own, values) for own, values in zip(NAMES[name], known, strict=True)]
         lines.append(f"| `{name}` {shown(default)} | {' | '.join(peers)} |")
@@ -113,14 +129,19 @@ def classical_table(ours, theirs):
     own, other = defaults(ours), defaults(theirs)
     lines = [f"| parameter | gpuboost | scikit-learn {sklearn.__version__} |", "|---|---|---|"]
     for name in [*own, *(name for name in other if name not in own)]:
-        lines.append(f"| `{name}` | {shown(own[name]) if name in own else NONE} | {shown(other[name]) if name in other else NONE} |")
+        lines.append(
+            f"| `{name}` | {shown(own[name]) if name in own else NONE} | "
+            f"{shown(other[name]) if name in other else NONE} |"
+        )
     return lines
 
 
 def tables():
     return {
         "boosting": boosting_table(),
-        "forest": classical_table(gb.RandomForestClassifier, sklearn.ensemble.RandomForestClassifier),
+        "forest": classical_table(
+            gb.RandomForestClassifier, sklearn.ensemble.RandomForestClassifier
+        ),
         "tree": classical_table(gb.DecisionTreeClassifier, sklearn.tree.DecisionTreeClassifier),
     }
 
@@ -138,11 +159,16 @@ def page():
 def ours(text):
     """What the tables of a page say about our parameters."""
     cells = [line.split(" | ") for line in text.splitlines() if line.startswith("| `")]
-    return [row[:1] if len(row) == 4 else row[:2] for row in cells if row[1] != NONE or len(row) == 4]
+    return [
+        row[:1] if len(row) == 4 else row[:2] for row in cells if row[1] != NONE or len(row) == 4
+    ]
 
 
 def test_the_page_is_up_to_date():
-    """In every word with the versions that it names; with others, in what it says about us: another library may change its defaults."""
+    """In every word with the versions that it names; with others, in what it says about us.
+
+    Another library may change its defaults.
+    """
     now = page()
     assert ours(PAGE.read_text()) == ours(now)
     if boosting_table()[0] in PAGE.read_text():
@@ -150,7 +176,11 @@ def test_the_page_is_up_to_date():
 
 
 def test_every_boosting_parameter_is_in_the_table():
-    assert set(NAMES) == set(defaults(gb.GPUBoostClassifier)) == {"class_weight", *defaults(gb.GPUBoostRegressor)}
+    assert (
+        set(NAMES)
+        == set(defaults(gb.GPUBoostClassifier))
+        == {"class_weight", *defaults(gb.GPUBoostRegressor)}
+    )
 
 
 def test_shared_parameters_have_one_default():
@@ -161,7 +191,11 @@ def test_shared_parameters_have_one_default():
         (gb.DecisionTreeClassifier, gb.DecisionTreeRegressor),
     ):
         a, b = defaults(one), defaults(other)
-        assert {name for name in a.keys() & b.keys() if a[name] != b[name]} <= {"objective", "criterion", "max_features"}
+        assert {name for name in a.keys() & b.keys() if a[name] != b[name]} <= {
+            "objective",
+            "criterion",
+            "max_features",
+        }
 
 
 if __name__ == "__main__":

@@ -25,7 +25,10 @@ def slow(monkeypatch):
     monkeypatch.setattr("gpuboost.progress.time.perf_counter", count().__next__)
 
 
-@pytest.mark.parametrize(("total", "verbose", "at"), [(100, 1, range(10, 101, 10)), (7, 1, range(1, 8)), (10, 4, (4, 8, 10)), (3, 5, (3,))])
+@pytest.mark.parametrize(
+    ("total", "verbose", "at"),
+    [(100, 1, range(10, 101, 10)), (7, 1, range(1, 8)), (10, 4, (4, 8, 10)), (3, 5, (3,))],
+)
 def test_lines_where_there_is_no_terminal(capsys, slow, total, verbose, at):
     with Progress(total, "training", "rounds", verbose) as progress:
         for i in range(total):
@@ -64,7 +67,9 @@ def test_nobody_knows_how_much_there_is(capsys):
 
 def test_steps_from_several_threads_add_up(capsys):
     progress = Progress(4000, "training", "trees", verbose=4000)
-    threads = [threading.Thread(target=lambda: [progress.advance() for _ in range(1000)]) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: [progress.advance() for _ in range(1000)]) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

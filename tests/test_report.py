@@ -17,17 +17,27 @@ import gpuboost as gb
 from gpuboost.report import judge
 from gpuboost.report.summary import bars_of, spark
 from gpuboost.report.words import number, percent, seconds
-from gpuboost.schema import TableSchema
+from gpuboost.tables.schema import TableSchema
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
 
 class Page(HTMLParser):
-    """A page as a browser sees it: text, tables, titles of figures, ids; complains if tags do not match."""
+    """A page as a browser sees it: text, tables, titles of figures, ids.
+
+    Complains if tags do not match.
+    """
 
     def __init__(self, html):
         super().__init__()
-        self.html, self.open, self.text, self.ids, self.tags, self.references = html, [], [], [], [], []
+        self.html, self.open, self.text, self.ids, self.tags, self.references = (
+            html,
+            [],
+            [],
+            [],
+            [],
+            [],
+        )
         self.rows, self.figures = [], []
         self.feed(html)
         self.close()
@@ -37,7 +47,11 @@ class Page(HTMLParser):
         self.tags.append(tag)
         values = dict(attributes)
         self.ids += [values["id"]] if "id" in values else []
-        self.references += [values[name] for name in ("href", "src", "xlink:href", "action", "data") if name in values]
+        self.references += [
+            values[name]
+            for name in ("href", "src", "xlink:href", "action", "data")
+            if name in values
+        ]
         if tag not in VOID:
             self.open.append(tag)
         if tag == "tr":
@@ -59,7 +73,12 @@ class Page(HTMLParser):
         self.text.append(text)
         if self.open and self.open[-1] == "title" and "svg" in self.open:
             self.figures.append(text)
-        elif self.rows and self.rows[-1] and ("td" in self.open or "th" in self.open) and "small" not in self.open:
+        elif (
+            self.rows
+            and self.rows[-1]
+            and ("td" in self.open or "th" in self.open)
+            and "small" not in self.open
+        ):
             self.rows[-1][-1] += text.strip()
 
     def value(self, name, column=1):
@@ -67,7 +86,21 @@ class Page(HTMLParser):
         return next(row[column] for row in self.rows if row and row[0] == name)
 
     def sections(self):
-        return [name for name in self.ids if name in ("metrics", "curves", "figures", "importances", "data", "tree", "parameters", "model")]
+        return [
+            name
+            for name in self.ids
+            if name
+            in (
+                "metrics",
+                "curves",
+                "figures",
+                "importances",
+                "data",
+                "tree",
+                "parameters",
+                "model",
+            )
+        ]
 
 
 def report(model, folder, *data, **options):
@@ -76,10 +109,17 @@ def report(model, folder, *data, **options):
     page = Page(path.read_text("utf-8"))
     assert page.html.startswith("<!DOCTYPE html>") and os.listdir(folder) == ["report.html"]
     # nothing is loaded from anywhere, and no two elements have the same id
-    assert all(reference.startswith(("#", "data:image/png;base64,")) for reference in page.references)
-    assert not re.search(r"url\((?!#)|@import|<script|<link|<iframe", page.html) and "://" not in page.html
+    assert all(
+        reference.startswith(("#", "data:image/png;base64,")) for reference in page.references
+    )
+    assert (
+        not re.search(r"url\((?!#)|@import|<script|<link|<iframe", page.html)
+        and "://" not in page.html
+    )
     assert len(page.ids) == len(set(page.ids))
-    assert {reference[1:] for reference in page.references if reference.startswith("#")} <= set(page.ids)
+    assert {reference[1:] for reference in page.references if reference.startswith("#")} <= set(
+        page.ids
+    )
     return page
 
 
@@ -94,14 +134,28 @@ def cancer():
 
 def test_two_classes(cancer, tmp_path):
     X, X_new, y, y_new = cancer
-    model = gb.GPUBoostClassifier(n_estimators=40, max_depth=3, early_stopping_rounds=5).fit(X, y, eval_set=[(X_new, y_new)])
-    page = report(model, tmp_path, X_new, y_new, title="Breast cancer", train=(X, y), timings={"read": 0.0125, "fit": 75.0})
+    model = gb.GPUBoostClassifier(n_estimators=40, max_depth=3, early_stopping_rounds=5).fit(
+        X, y, eval_set=[(X_new, y_new)]
+    )
+    page = report(
+        model,
+        tmp_path,
+        X_new,
+        y_new,
+        title="Breast cancer",
+        train=(X, y),
+        timings={"read": 0.0125, "fit": 75.0},
+    )
     p = model.predict_proba(X_new)[:, 1]
     prior = np.full(len(y_new), y.mean())
     for name, value, plain in (
         ("AUC", metrics.roc_auc_score(y_new, p), 0.5),
         ("log loss", metrics.log_loss(y_new, p), metrics.log_loss(y_new, prior)),
-        ("accuracy", metrics.accuracy_score(y_new, p > 0.5), metrics.accuracy_score(y_new, prior > 0.5)),
+        (
+            "accuracy",
+            metrics.accuracy_score(y_new, p > 0.5),
+            metrics.accuracy_score(y_new, prior > 0.5),
+        ),
         ("Brier score", metrics.brier_score_loss(y_new, p), metrics.brier_score_loss(y_new, prior)),
     ):
         assert page.value(name) == number(value) and page.value(name, 3) == number(plain), name
@@ -111,7 +165,16 @@ def test_two_classes(cancer, tmp_path):
         "Calibration of the probability of 1",
         f"ROC curve for 1: area {page.value('AUC')}",
     ]
-    assert page.sections() == ["metrics", "curves", "figures", "importances", "data", "tree", "parameters", "model"]
+    assert page.sections() == [
+        "metrics",
+        "curves",
+        "figures",
+        "importances",
+        "data",
+        "tree",
+        "parameters",
+        "model",
+    ]
     wrong = metrics.confusion_matrix(y_new, model.predict(X_new), normalize="true")
     row = next(row for row in page.rows if row[0] == "0" and len(row) == 3)
     assert row == ["0", *(f"{100 * share:.0f}" if share else "" for share in wrong[0])]
@@ -129,16 +192,22 @@ def test_numbers(tmp_path):
     weight = np.linspace(0, 1, len(y[1::2]))
     page = report(model, tmp_path, X[1::2], y[1::2], weight)
     prediction, truth = model.predict(X[1::2]), y[1::2]
-    assert page.value("RMSE") == number(metrics.root_mean_squared_error(truth, prediction, sample_weight=weight))
-    assert page.value("MAE") == number(metrics.mean_absolute_error(truth, prediction, sample_weight=weight))
+    assert page.value("RMSE") == number(
+        metrics.root_mean_squared_error(truth, prediction, sample_weight=weight)
+    )
+    assert page.value("MAE") == number(
+        metrics.mean_absolute_error(truth, prediction, sample_weight=weight)
+    )
     assert page.value("R²") == number(metrics.r2_score(truth, prediction, sample_weight=weight))
     assert page.value("R²", 2) == "0" and "Rows count by their sample weight" in page.html
     assert page.figures[:4] == [
-        "Learning curves: RMSE by rounds", "Predicted against true target", "Residuals of target against predictions", "Residuals of target"
+        "Learning curves: RMSE by rounds", "Predicted against true target",
+        "Residuals of target against predictions", "Residuals of target",
     ]  # fmt: skip
     bmi = X["bmi"][1::2]
     assert next(row for row in page.rows if row[0] == "bmi" and len(row) == 9)[1:7] == [
-        "number", "0 %", str(bmi.nunique()), number(bmi.min()), number(np.sort(bmi)[(len(bmi) - 1) // 2]), number(bmi.max())
+        "number", "0 %", str(bmi.nunique()), number(bmi.min()),
+        number(np.sort(bmi)[(len(bmi) - 1) // 2]), number(bmi.max()),
     ]  # fmt: skip
 
 
@@ -150,34 +219,60 @@ def test_many_classes(tmp_path):
     assert page.value("log loss") == number(metrics.log_loss(y[1::2], model.predict_proba(X[1::2])))
     precision, recall, _, counts = metrics.precision_recall_fscore_support(y[1::2], prediction)
     assert ["7", str(counts[7]), percent(precision[7]), percent(recall[7])] in page.rows
-    assert "MDI, out of bag" in page.html and "UFI, out of bag" in page.html and "10 classes" in page.html
+    assert (
+        "MDI, out of bag" in page.html
+        and "UFI, out of bag" in page.html
+        and "10 classes" in page.html
+    )
     oob = gb.importance.mdi_oob(model, X[::2], y[::2])
     line = page.value(f"x{gb.importance.mdi(model).values.argmax()}", 3)
     assert line.startswith(f"{oob.values[gb.importance.mdi(model).values.argmax()]:.3g} ± ")
-    assert "30 features with the highest decrease of impurity first" in page.html and "34 more features" in page.html
+    assert (
+        "30 features with the highest decrease of impurity first" in page.html
+        and "34 more features" in page.html
+    )
 
 
 def test_more_classes_than_a_matrix_can_show(rng, tmp_path):
     X = rng.normal(size=(400, 3))
-    y = np.array([f"class {c}" for c in np.digitize(X[:, 0] + 0.1 * rng.normal(size=400), np.linspace(-1.5, 1.5, 39))])
+    y = np.array(
+        [
+            f"class {c}"
+            for c in np.digitize(X[:, 0] + 0.1 * rng.normal(size=400), np.linspace(-1.5, 1.5, 39))
+        ]
+    )
     model = gb.DecisionTreeClassifier(min_samples_leaf=3).fit(X, y)
     page = report(model, tmp_path, X, y)
-    assert "mistaken for each other" in page.html and "true \\ predicted" not in page.html and "more classes have fewer rows" in page.html
+    assert (
+        "mistaken for each other" in page.html
+        and "true \\ predicted" not in page.html
+        and "more classes have fewer rows" in page.html
+    )
 
 
 def test_permutation_is_what_the_library_measures(cancer):
-    """The same rows, columns and loss as importance.mda: means agree within their errors, and the order of what matters too."""
+    """The same rows, columns and loss as importance.mda.
+
+    Means agree within their errors, and the order of what matters too.
+    """
     from gpuboost.report.subject import Subject
 
     X, X_new, y, y_new = cancer
     X, X_new = X.iloc[:, 20:28], X_new.iloc[:, 20:28]
     model = gb.GPUBoostClassifier(n_estimators=20).fit(X, y)
     subject = Subject.of(model, y)
-    found, n_rows = judge.permutation(subject, subject.rows(X_new, y_new, None, "X"), np.argsort(-gb.importance.mdi(model).values)[:5])
+    found, n_rows = judge.permutation(
+        subject,
+        subject.rows(X_new, y_new, None, "X"),
+        np.argsort(-gb.importance.mdi(model).values)[:5],
+    )
     expected = gb.importance.mda(model, X_new, y_new, scoring="neg_log_loss", n_repeats=30)
     known = np.isfinite(found.values)
     assert n_rows == len(X_new) and known.sum() == 5
-    assert (abs(found.values - expected.values)[known] <= 5 * (found.errors + expected.errors)[known] + 1e-9).all()
+    assert (
+        abs(found.values - expected.values)[known]
+        <= 5 * (found.errors + expected.errors)[known] + 1e-9
+    ).all()
 
 
 def test_calibration_counts_every_row(rng):
@@ -231,7 +326,11 @@ def test_without_rows_the_page_says_what_it_lacks(model, tmp_path):
 
 @pytest.mark.parametrize(
     "model",
-    [gb.AdaBoostClassifier(n_estimators=3), gb.AdaBoostRegressor(n_estimators=3), gb.ExtraTreesRegressor(n_estimators=3)],
+    [
+        gb.AdaBoostClassifier(n_estimators=3),
+        gb.AdaBoostRegressor(n_estimators=3),
+        gb.ExtraTreesRegressor(n_estimators=3),
+    ],
     ids=lambda model: type(model).__name__,
 )
 def test_other_estimators_with_rows(model, tmp_path):
@@ -244,13 +343,21 @@ def test_other_estimators_with_rows(model, tmp_path):
 
 def test_several_outputs(tmp_path):
     x, y = load_iris(return_X_y=True)
-    page = report(gb.RandomForestRegressor(n_estimators=3).fit(x, x[:, :2]), tmp_path, x, pd.DataFrame(x[:, :2], columns=["long", "wide"]))
+    page = report(
+        gb.RandomForestRegressor(n_estimators=3).fit(x, x[:, :2]),
+        tmp_path,
+        x,
+        pd.DataFrame(x[:, :2], columns=["long", "wide"]),
+    )
     assert [row[:2] for row in page.rows if row[0] in ("long", "wide")][:6] == [
         [o, m] for o in ("long", "wide") for m in ("RMSE", "MAE", "R²")
     ]
     both = np.column_stack([y, y > 0, y, y, y])
     page = report(gb.DecisionTreeClassifier(max_depth=1).fit(x, both), tmp_path, x, both)
-    assert "Figures of the first 4 of 5 outputs" in page.html and "classification, 5 outputs" in page.html
+    assert (
+        "Figures of the first 4 of 5 outputs" in page.html
+        and "classification, 5 outputs" in page.html
+    )
     assert ["output 1", "AUC", "1", "0.5"] in page.rows
 
 
@@ -262,10 +369,16 @@ def test_hostile_names_are_only_text(rng, tmp_path):
     X = pd.DataFrame(rng.normal(size=(60, 5)), columns=pd.Index(names, dtype=object))
     y = np.where(X.iloc[:, 4] + X.iloc[:, 0] > 0, "</title><img src=x>", "&amp;")
     model = gb.RandomForestClassifier(n_estimators=3).fit(X, y)
-    page = report(model, tmp_path, X, y, title="</title><b>&", timings={"<i>": 1.0}, model_path="'\"</pre><u>")
+    page = report(
+        model, tmp_path, X, y, title="</title><b>&", timings={"<i>": 1.0}, model_path="'\"</pre><u>"
+    )
     assert not {"script", "img", "b", "i", "u"} & set(page.tags)
     text = "".join(page.text)
-    assert "<script>alert(1)</script>" in text and "</title><img src=x>" in text and "a\ufffdb\ufffd " in text
+    assert (
+        "<script>alert(1)</script>" in text
+        and "</title><img src=x>" in text
+        and "a\ufffdb\ufffd " in text
+    )
     assert f'title="{"x" * 200}"' in page.html and "x" * 24 + "…" in text
 
 
@@ -273,7 +386,9 @@ def test_missing_empty_and_constant_columns(rng, tmp_path):
     X = rng.normal(size=(200, 4))
     X[::4, 0], X[:, 1], X[:, 2] = np.nan, np.nan, 3.0
     X[0, 3] = np.inf
-    page = report(gb.GPUBoostRegressor(n_estimators=3).fit(X, np.arange(200.0)), tmp_path, X, np.arange(200.0))
+    page = report(
+        gb.GPUBoostRegressor(n_estimators=3).fit(X, np.arange(200.0)), tmp_path, X, np.arange(200.0)
+    )
     lines = {row[0]: row for row in page.rows if len(row) == 9}
     assert lines["x0"][1:4] == ["number", "25.0 %", "150"]
     assert lines["x1"][1:7] == ["empty", "100 %", "0", "–", "–", "–"]
@@ -282,15 +397,24 @@ def test_missing_empty_and_constant_columns(rng, tmp_path):
 
 
 def test_categories_and_texts_have_their_names(rng, tmp_path):
-    frame = pd.DataFrame({"colour": rng.choice(["red", "green"], 100, p=[0.8, 0.2]), "size": rng.normal(size=100)})
+    frame = pd.DataFrame(
+        {"colour": rng.choice(["red", "green"], 100, p=[0.8, 0.2]), "size": rng.normal(size=100)}
+    )
     y = (frame["colour"] == "red") + frame["size"]
-    page = report(gb.DecisionTreeRegressor(max_depth=3, categorical_features=["colour"]).fit(frame, y), tmp_path, frame, y)
+    page = report(
+        gb.DecisionTreeRegressor(max_depth=3, categorical_features=["colour"]).fit(frame, y),
+        tmp_path,
+        frame,
+        y,
+    )
     line = next(row for row in page.rows if row[0] == "colour" and "text" in row)
     assert line[3] == "2" and line[4].startswith("red ") and "colour in {green}" in page.html
     # a model from the command line knows texts by its table
     numbers = frame.assign(colour=(frame["colour"] == "red") * 1.0).to_numpy()
     model = gb.GPUBoostRegressor(n_estimators=3).fit(numbers, y)
-    model.table_ = TableSchema("price", "regression", ["colour", "size"], {"colour": ["green", "red"]})
+    model.table_ = TableSchema(
+        "price", "regression", ["colour", "size"], {"colour": ["green", "red"]}
+    )
     page = report(model, tmp_path, numbers, y)
     line = next(row for row in page.rows if row[0] == "colour" and "text" in row)
     assert line[4].startswith("red ") and "target: price" in page.html
@@ -300,11 +424,17 @@ def test_ten_rows_one_class_and_one_value(tmp_path):
     x, y = load_iris(return_X_y=True)
     model = gb.GPUBoostClassifier(n_estimators=3).fit(x[:100], y[:100])
     page = report(model, tmp_path, x[:10], y[:10])
-    assert page.value("AUC") == "–" and page.value("accuracy") == "1" and "only one class" in page.html
+    assert (
+        page.value("AUC") == "–" and page.value("accuracy") == "1" and "only one class" in page.html
+    )
     assert not any(figure.startswith("ROC") for figure in page.figures)
-    page = report(gb.DecisionTreeRegressor().fit(x, 0.0 * y + 5), tmp_path, x[:10], np.full(10, 5.0))  # one leaf, one value
+    page = report(
+        gb.DecisionTreeRegressor().fit(x, 0.0 * y + 5), tmp_path, x[:10], np.full(10, 5.0)
+    )  # one leaf, one value
     assert page.value("RMSE") == "0" and page.value("R²") == "–"
-    page = report(gb.DecisionTreeClassifier().fit(x, 0 * y), tmp_path, x[:1], [0])  # one class, one row
+    page = report(
+        gb.DecisionTreeClassifier().fit(x, 0 * y), tmp_path, x[:1], [0]
+    )  # one class, one row
     assert page.value("accuracy") == "1" and "classification, 1 class" in page.html
 
 
@@ -313,7 +443,11 @@ def test_many_rows_become_hexagons_and_samples(rng, tmp_path, monkeypatch):
     X = rng.normal(size=(3000, 4)).astype(np.float32)
     y = X.sum(axis=1).astype(float)
     page = report(gb.GPUBoostRegressor(n_estimators=3).fit(X, y), tmp_path, X, y)
-    assert "3,000 rows, counted in hexagons" in page.html and "sample of 1,000 rows" in page.html and "2,000 rows, 5 shuffles" in page.html
+    assert (
+        "3,000 rows, counted in hexagons" in page.html
+        and "sample of 1,000 rows" in page.html
+        and "2,000 rows, 5 shuffles" in page.html
+    )
 
 
 def test_training_rows_alone(tmp_path):
@@ -321,7 +455,9 @@ def test_training_rows_alone(tmp_path):
     model = gb.RandomForestClassifier(n_estimators=3).fit(x, y)
     page = report(model, tmp_path, train=(x, y))
     assert "trained on: new rows will do worse" in page.html and "UFI, out of bag" in page.html
-    assert report(model, tmp_path, train=(x, y, np.ones(150))).value("accuracy") == number(model.score(x, y))
+    assert report(model, tmp_path, train=(x, y, np.ones(150))).value("accuracy") == number(
+        model.score(x, y)
+    )
     assert "pass <code>train=(X, y)</code>" in report(model, tmp_path, x, y).html
 
 
@@ -335,7 +471,9 @@ def test_equal_input_gives_equal_bytes(cancer, tmp_path):
     model = gb.GPUBoostClassifier(n_estimators=5).fit(X, y)
     before = dict(model.__dict__)
     model.report(tmp_path / "a.html", X_new, y_new)
-    with matplotlib.rc_context({"font.size": 20, "axes.facecolor": "red"}):  # whatever style the user has
+    with matplotlib.rc_context(
+        {"font.size": 20, "axes.facecolor": "red"}
+    ):  # whatever style the user has
         model.report(str(tmp_path / "b.html"), X_new, y_new)
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
     assert model.__dict__ == before and "dc:date" not in (tmp_path / "a.html").read_text()
@@ -346,7 +484,9 @@ def test_equal_input_gives_equal_bytes(cancer, tmp_path):
 
 def test_a_loaded_model_gives_the_same_page(cancer, tmp_path):
     X, X_new, y, y_new = cancer
-    model = gb.GPUBoostClassifier(n_estimators=5, early_stopping_rounds=2).fit(X, y, eval_set=(X_new, y_new))
+    model = gb.GPUBoostClassifier(n_estimators=5, early_stopping_rounds=2).fit(
+        X, y, eval_set=(X_new, y_new)
+    )
     model.save_model(tmp_path / "model.gb")
     for name, one in (("a", model), ("b", gb.load_model(tmp_path / "model.gb"))):
         one.report(tmp_path / f"{name}.html", X_new, y_new)
@@ -369,7 +509,11 @@ def test_nothing_is_left_behind_when_it_fails(tmp_path, monkeypatch):
         ((None, [0.0]), {}, "y was given without X"),
         ((None, None, [1.0]), {}, "sample_weight was given without X and y"),
         (([[0.0, 1.0]], [0.0]), {}, "X has 2 features, but DecisionTreeRegressor is expecting 1"),
-        (([[0.0]], [0.0, 1.0]), {}, r"y of X must have one entry for each of the 1 rows of X; got shape \(2,\)"),
+        (
+            ([[0.0]], [0.0, 1.0]),
+            {},
+            r"y of X must have one entry for each of the 1 rows of X; got shape \(2,\)",
+        ),
         (([[0.0]], [np.nan]), {}, "y of X contains NaN or infinity: nan at row 0"),
         (([[0.0]], [0.0], [-1.0]), {}, "sample_weight of X must not be negative"),
         ((), {"train": ([[0.0]],)}, r"train must be \(X, y\) or \(X, y, sample_weight\)"),
@@ -385,7 +529,9 @@ def test_complaints(data, options, message, tmp_path):
 
 def test_other_complaints(tmp_path, monkeypatch):
     model = gb.DecisionTreeClassifier().fit([[0.0], [1.0]], ["a", "b"])
-    with pytest.raises(ValueError, match="y of X has a class that the training data does not have: 'c'"):
+    with pytest.raises(
+        ValueError, match="y of X has a class that the training data does not have: 'c'"
+    ):
         model.report(tmp_path / "report.html", [[0.0]], ["c"])
     with pytest.raises(TypeError, match="timings must be a mapping of names to seconds; got list"):
         model.report(tmp_path / "report.html", timings=[1.0])
@@ -396,7 +542,9 @@ def test_other_complaints(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="not fitted yet"):
         gb.DecisionTreeClassifier().report(tmp_path / "report.html")
     forest = gb.RandomForestClassifier(n_estimators=2).fit([[0.0], [1.0]] * 5, ["a", "b"] * 5)
-    with pytest.raises(ValueError, match="X must be the training data of the forest, which has 10 rows; got 2"):
+    with pytest.raises(
+        ValueError, match="X must be the training data of the forest, which has 10 rows; got 2"
+    ):
         forest.report(tmp_path / "report.html", train=([[0.0], [1.0]], ["a", "b"]))
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ImportError, match="a report needs jinja2: pip install jinja2"):
@@ -407,9 +555,18 @@ def test_other_complaints(tmp_path, monkeypatch):
 
 
 def test_numbers_as_people_read_them():
-    said = [number(v) for v in (0.0, 1234567.0, 12345.678, 0.000123456, -2.5, float("nan"), float("inf"), 1e300)]
+    said = [
+        number(v)
+        for v in (0.0, 1234567.0, 12345.678, 0.000123456, -2.5, float("nan"), float("inf"), 1e300)
+    ]
     assert said == ["0", "1,234,567", "12,346", "0.0001235", "-2.5", "–", "∞", "1e+300"]
-    assert [percent(v) for v in (0.0, 1.0, 0.0001, 0.9999, 0.1234)] == ["0 %", "100 %", "< 0.1 %", "> 99.9 %", "12.3 %"]
+    assert [percent(v) for v in (0.0, 1.0, 0.0001, 0.9999, 0.1234)] == [
+        "0 %",
+        "100 %",
+        "< 0.1 %",
+        "> 99.9 %",
+        "12.3 %",
+    ]
     assert [seconds(v) for v in (0.0123, 1.5, 75.0)] == ["12 ms", "1.50 s", "1 min 15 s"]
 
 

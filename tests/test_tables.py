@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
-from gpuboost.schema import TableSchema
 from gpuboost.tables import TableError, delimited, open_table, read_training, read_validation
 from gpuboost.tables.matrix import Growing
+from gpuboost.tables.schema import TableSchema
 from gpuboost.tables.target import settle_target
 
 
@@ -37,7 +37,9 @@ def small_chunks(monkeypatch):
 
 
 def read(path, target="y", **options):
-    table_options = {name: options.pop(name) for name in ("format", "delimiter", "header") if name in options}
+    table_options = {
+        name: options.pop(name) for name in ("format", "delimiter", "header") if name in options
+    }
     return read_training(open_table(path, **table_options), target, **options)
 
 
@@ -59,12 +61,16 @@ WRITERS = {
     "t.csv": lambda frame, path: frame.to_csv(path, index=False),
     "t.tsv": lambda frame, path: frame.to_csv(path, index=False, sep="\t"),
     "t.csv.gz": lambda frame, path: frame.to_csv(path, index=False, compression="gzip"),
-    "t.csv.zst": lambda frame, path: path.write_bytes(pa.compress(frame.to_csv(index=False).encode(), "zstd", asbytes=True)),
+    "t.csv.zst": lambda frame, path: path.write_bytes(
+        pa.compress(frame.to_csv(index=False).encode(), "zstd", asbytes=True)
+    ),
     "t.csv.bz2": lambda frame, path: frame.to_csv(path, index=False, compression="bz2"),
     "t.parquet": lambda frame, path: frame.to_parquet(path, row_group_size=100),
     "t.arrow": lambda frame, path: frame.to_feather(path, compression="zstd"),
     "t.feather": lambda frame, path: frame.to_feather(path, chunksize=64),
-    "t.npz": lambda frame, path: np.savez_compressed(path, X=frame[["a", "b", "c"]], y=frame.y, feature_names=["a", "b", "c"]),
+    "t.npz": lambda frame, path: np.savez_compressed(
+        path, X=frame[["a", "b", "c"]], y=frame.y, feature_names=["a", "b", "c"]
+    ),
 }
 
 
@@ -133,7 +139,9 @@ def test_npz_never_unpickles(tmp_path):
 
 @pytest.mark.parametrize("dtype", ["float32", "int16", "uint8"])
 def test_columns_that_float32_holds_stay_small(dtype, tmp_path):
-    frame = pd.DataFrame({"a": np.arange(10).astype(dtype), "t": list("abcdefghij"), "y": np.arange(10.0)})
+    frame = pd.DataFrame(
+        {"a": np.arange(10).astype(dtype), "t": list("abcdefghij"), "y": np.arange(10.0)}
+    )
     frame.to_parquet(tmp_path / "t.parquet")
     data = read(str(tmp_path / "t.parquet"))
     assert data.train.x.dtype == np.float32
@@ -191,7 +199,10 @@ def test_missing_values(write, word):
 
 
 def test_truth_values_and_times(write):
-    text = "b,d,t,c,z,y\ntrue,1970-01-02,1970-01-01 00:00:01.5,00:01:00,1970-01-01T01:00:00Z,1\nFalse,2000-01-01,,,,2\n"
+    text = (
+        "b,d,t,c,z,y\ntrue,1970-01-02,1970-01-01 "
+        "00:00:01.5,00:01:00,1970-01-01T01:00:00Z,1\nFalse,2000-01-01,,,,2\n"
+    )
     data = read(write(text))
     assert data.text == {}
     same(data.train.x, [[1, 86400, 1.5, 60, 3600], [0, 946684800, np.nan, np.nan, np.nan]])
@@ -228,7 +239,9 @@ def test_numbers_become_text(write, small_chunks):
     data = read(write(late(["none of it", "7"])))
     assert len(data.text["a"]) == 201
     assert data.train.x[-1, 0] == sorted([*map(str, range(200)), "none of it"]).index("7")
-    assert data.notes == ["column 'a' has numbers and texts, and is read as text: line 202 has 'none of it'"]
+    assert data.notes == [
+        "column 'a' has numbers and texts, and is read as text: line 202 has 'none of it'"
+    ]
 
 
 def test_several_columns_become_text_in_one_more_reading(write, small_chunks, monkeypatch):
@@ -247,7 +260,9 @@ def test_several_columns_become_text_in_one_more_reading(write, small_chunks, mo
 
 
 @pytest.mark.parametrize(
-    ("late", "expected"), [("3", 3.0), ("true", 1.0), ("1970-01-02", 86400.0), ("red", 0.0)], ids=["number", "truth", "date", "text"]
+    ("late", "expected"),
+    [("3", 3.0), ("true", 1.0), ("1970-01-02", 86400.0), ("red", 0.0)],
+    ids=["number", "truth", "date", "text"],
 )
 def test_empty_columns_become_anything(write, small_chunks, late, expected):
     data = read(write("a,b,y\n" + "1,,0\n" * 100 + f"1,{late},1\n"))
@@ -255,7 +270,11 @@ def test_empty_columns_become_anything(write, small_chunks, late, expected):
 
 
 def test_the_kinds_do_not_depend_on_the_chunks(write, monkeypatch):
-    text = "a,b,c,y\n" + "".join(f"{i % 3},,{'true' if i < 50 else 'x'},{i % 2}\n" for i in range(100)) + "1.5,007,x,1\n2,8x,x,0\n"
+    text = (
+        "a,b,c,y\n"
+        + "".join(f"{i % 3},,{'true' if i < 50 else 'x'},{i % 2}\n" for i in range(100))
+        + "1.5,007,x,1\n2,8x,x,0\n"
+    )
     results = []
     for size in (32, 64, 1 << 20):
         monkeypatch.setattr(delimited, "CHUNK", size)
@@ -276,11 +295,21 @@ def test_the_kinds_do_not_depend_on_the_chunks(write, monkeypatch):
         ("t.csv", "\n\n", "no lines with content"),
         ("t.csv", "a,b,y\n", "has a header but no rows"),
         ("t.csv", "a,b,y\n1,2,3\n4,5\n", r"t.csv, line 3: expected 3 fields, found 2$"),
-        ("t.csv", 'a,b,y\n"1\n2",2,3\n4,5,6,7\n', r"t.csv, line 4: expected 3 fields, found 4 \(quote fields that contain the delimiter\)"),
+        (
+            "t.csv",
+            'a,b,y\n"1\n2",2,3\n4,5,6,7\n',
+            r"t.csv, line 4: expected 3 fields, found 4 \(quote fields that contain the "
+            r"delimiter\)",
+        ),
         ("t.csv", "a;b;y\n1;2;3\n", r"one column only, 'a;b;y'; does --delimiter ';' help"),
         ("t.tsv", "a,b,y\n1,2,3\n", r"does --delimiter ',' help"),
         ("t.csv", "a,b,a\n1,2,3\n", "columns 1 and 3 have the same name, 'a'"),
-        ("t.csv", "a,b,Y\n1,2,3\n", r"no target column 'y' \(did you mean 'Y'\?\)|no target column 'y'; the columns are a, b, Y"),
+        (
+            "t.csv",
+            "a,b,Y\n1,2,3\n",
+            r"no target column 'y' \(did you mean 'Y'\?\)|no target column 'y'; the columns "
+            r"are a, b, Y",
+        ),
         ("t.csv", b"a,y\n\xff\xfe,1\n", "column 'a' is not UTF-8 text"),
         ("t.csv", "a,y\n1,2\n".encode("utf-16"), "UTF-16"),
         ("t.csv", "a,y\n1,\n2,NA\n", "no row has a value of the target 'y'"),
@@ -316,12 +345,17 @@ def test_files_that_are_not_there():
 
 
 def test_missing_columns_name_the_nearest(write):
-    with pytest.raises(TableError, match=r"no target column 'prise' \(did you mean 'price'\?\); the columns are size, price"):
+    with pytest.raises(
+        TableError,
+        match=r"no target column 'prise' \(did you mean 'price'\?\); the columns are size, price",
+    ):
         read(write("size,price\n1,2\n"), target="prise")
 
 
 def test_nested_columns_are_named(tmp_path):
-    pa.feather.write_feather(pa.table({"a": [[1, 2], [3]], "y": [1, 2]}), str(tmp_path / "t.feather"))
+    pa.feather.write_feather(
+        pa.table({"a": [[1, 2], [3]], "y": [1, 2]}), str(tmp_path / "t.feather")
+    )
     with pytest.raises(TableError, match="column 'a' has the type list.*--drop a"):
         read(str(tmp_path / "t.feather"))
     with pytest.raises(TableError, match="no column is left"):
@@ -332,13 +366,17 @@ def test_too_many_texts(write, monkeypatch):
     from gpuboost.tables import columns
 
     monkeypatch.setattr(columns, "MAX_TEXTS", 100)
-    with pytest.raises(TableError, match="column 'name' has more than 100 distinct texts.*--drop name"):
+    with pytest.raises(
+        TableError, match="column 'name' has more than 100 distinct texts.*--drop name"
+    ):
         read(write("name,y\n" + "".join(f"n{i},1\n" for i in range(200))))
 
 
 def test_texts_that_are_nearly_all_different_are_worth_a_word(write):
     data = read(write("name,a,y\n" + "".join(f"n{i},1,1\n" for i in range(1000))))
-    assert data.notes == ["column 'name' has 1,000 distinct texts in 1,000 rows; consider --drop name"]
+    assert data.notes == [
+        "column 'name' has 1,000 distinct texts in 1,000 rows; consider --drop name"
+    ]
 
 
 # --- rows
@@ -378,11 +416,18 @@ def test_another_table_for_the_same_model(write):
     part, notes = read_validation(open_table(path), schema, data.target_values)
     same(part.x, [[1, 0], [np.nan, np.nan]])
     same(part.y, [1, 0])
-    assert notes == ["column 't': 1 rows have a text that training has not seen, such as 'new'; it counts as missing"]
+    assert notes == [
+        "column 't': 1 rows have a text that training has not seen, such as 'new'; it counts "
+        "as missing"
+    ]
     with pytest.raises(TableError, match="a class that the training data does not have: 'maybe'"):
         read_validation(open_table(write("y,t,a\nmaybe,x,1\n")), schema, data.target_values)
-    with pytest.raises(TableError, match="column 'a' must hold numbers, as it did in training; line 3 has 'much'"):
-        read_validation(open_table(write("y,t,a\nyes,x,1\nyes,x,much\n")), schema, data.target_values)
+    with pytest.raises(
+        TableError, match="column 'a' must hold numbers, as it did in training; line 3 has 'much'"
+    ):
+        read_validation(
+            open_table(write("y,t,a\nyes,x,1\nyes,x,much\n")), schema, data.target_values
+        )
 
 
 # --- the task
@@ -410,7 +455,11 @@ def test_the_task_follows_from_the_target(write, values, task):
 
 @pytest.mark.parametrize(
     ("values", "task", "message"),
-    [("aab", "regression", "regression needs numbers"), ("abc", "binary", "needs two classes"), ("aaa", "auto", "has only one value, a")],
+    [
+        ("aab", "regression", "regression needs numbers"),
+        ("abc", "binary", "needs two classes"),
+        ("aaa", "auto", "has only one value, a"),
+    ],
 )
 def test_tasks_that_a_target_does_not_fit(write, values, task, message):
     with pytest.raises(TableError, match=message):
@@ -426,14 +475,27 @@ TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), m
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_a_frame_written_by_pandas_reads_back(data, tmp_path, monkeypatch):
     monkeypatch.setattr(delimited, "CHUNK", data.draw(st.sampled_from([16, 100, 1 << 20])))
     n = data.draw(st.integers(1, 30))
-    kinds = data.draw(st.lists(st.sampled_from(["float", "int", "bool", "text"]), min_size=1, max_size=4))
-    values = {"float": NUMBERS, "int": st.integers(-(2**53), 2**53), "bool": st.booleans(), "text": st.one_of(st.none(), TEXTS)}
+    kinds = data.draw(
+        st.lists(st.sampled_from(["float", "int", "bool", "text"]), min_size=1, max_size=4)
+    )
+    values = {
+        "float": NUMBERS,
+        "int": st.integers(-(2**53), 2**53),
+        "bool": st.booleans(),
+        "text": st.one_of(st.none(), TEXTS),
+    }
     frame = pd.DataFrame(
-        {f"c{i}": pd.Series(data.draw(st.lists(values[kind], min_size=n, max_size=n))) for i, kind in enumerate(kinds)} | {"y": 1.0}
+        {
+            f"c{i}": pd.Series(data.draw(st.lists(values[kind], min_size=n, max_size=n)))
+            for i, kind in enumerate(kinds)
+        }
+        | {"y": 1.0}
     )
     path = tmp_path / "t.csv"
     frame.to_csv(path, index=False)
@@ -441,14 +503,22 @@ def test_a_frame_written_by_pandas_reads_back(data, tmp_path, monkeypatch):
     for i, (name, kind) in enumerate(zip(result.columns, kinds, strict=True)):
         column = result.train.x[:, i]
         if name in result.text:
-            texts = np.array([*result.text[name], None], dtype=object)[np.where(np.isnan(column), -1, column).astype(int)]
+            texts = np.array([*result.text[name], None], dtype=object)[
+                np.where(np.isnan(column), -1, column).astype(int)
+            ]
             expected = [None if v is None or v != v else str(v) for v in frame[name]]
             assert kind == "text" and texts.tolist() == expected
         elif kind == "text":  # texts that happen to be numbers, or none at all
-            same(column, [float("nan") if v is None or v != v else as_number(v) for v in frame[name]])
+            same(
+                column, [float("nan") if v is None or v != v else as_number(v) for v in frame[name]]
+            )
         else:
             same(column, frame[name].astype(float))
 
 
 def as_number(text):
-    return {"true": 1.0, "false": 0.0}.get(text.lower()) if text.lower() in ("true", "false") else float(text)
+    return (
+        {"true": 1.0, "false": 0.0}.get(text.lower())
+        if text.lower() in ("true", "false")
+        else float(text)
+    )

@@ -2,8 +2,8 @@
 
     python -m gpuboost.benchmarks.kernels.bench_histogram --rows 500000 --features 28
 
-Cases: all rows in order, and an eighth of them scattered over the matrix as in a node deep in a tree; all features, and every second one.
-"""
+Cases: all rows in order, and an eighth of them scattered over the matrix as in a node deep in a
+tree; all features, and every second one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from gpuboost.kernels.cpu.histogram import PADDING
 build_chunks = exposed(split.build_chunks)
 
 
-def reference(bins: np.ndarray, features: np.ndarray, rows: np.ndarray, gh: np.ndarray) -> np.ndarray:
+def reference(
+    bins: np.ndarray, features: np.ndarray, rows: np.ndarray, gh: np.ndarray
+) -> np.ndarray:
     """Naive histograms, (n_features, 256)."""
     out = np.zeros((len(features), N_CODES), PACKED)
     for j, f in enumerate(features):
@@ -31,7 +33,9 @@ def reference(bins: np.ndarray, features: np.ndarray, rows: np.ndarray, gh: np.n
 class Stage:
     """The buffers of one histogram, built in one chunk."""
 
-    def __init__(self, bins: np.ndarray, features: np.ndarray, rows: np.ndarray, gh: np.ndarray) -> None:
+    def __init__(
+        self, bins: np.ndarray, features: np.ndarray, rows: np.ndarray, gh: np.ndarray
+    ) -> None:
         n = len(features)
         self.bins, self.features, self.rows, self.gh = bins, features, rows, gh
         self.columns = np.ascontiguousarray(bins.T)
@@ -73,7 +77,10 @@ def main() -> None:
     bins = rng.integers(0, N_CODES, (args.rows, args.features)).astype(BIN)
     gradient, hessian = rng.integers(-1000, 1001, args.rows), rng.integers(0, 1001, args.rows)
     gh = ((gradient << 32) + hessian).astype(PACKED)
-    rows = {"all rows": np.arange(args.rows, dtype=ROW), "1/8 of the rows": np.flatnonzero(rng.random(args.rows) < 0.125).astype(ROW)}
+    rows = {
+        "all rows": np.arange(args.rows, dtype=ROW),
+        "1/8 of the rows": np.flatnonzero(rng.random(args.rows) < 0.125).astype(ROW),
+    }
     features = {
         "all features": np.arange(args.features, dtype=np.int32),
         "every 2nd feature": np.arange(0, args.features, 2, dtype=np.int32),

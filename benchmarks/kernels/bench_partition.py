@@ -2,9 +2,8 @@
 
     python -m gpuboost.benchmarks.kernels.bench_partition --rows 500000
 
-Cases: a node of all rows and one of an eighth of them, scattered; each as one piece (a single pass) and cut into pieces that threads could
-share (two passes).
-"""
+Cases: a node of all rows and one of an eighth of them, scattered; each as one piece (a single pass)
+and cut into pieces that threads could share (two passes)."""
 
 from __future__ import annotations
 
@@ -31,7 +30,9 @@ def reference(column: np.ndarray, rows: np.ndarray, missing_left: bool) -> np.nd
 class Stage:
     """One node that is being split."""
 
-    def __init__(self, columns: np.ndarray, rows: np.ndarray, n_pieces: int, missing_left: bool) -> None:
+    def __init__(
+        self, columns: np.ndarray, rows: np.ndarray, n_pieces: int, missing_left: bool
+    ) -> None:
         self.columns, self.start = columns, rows
         self.rows, self.scratch = rows.copy(), np.empty_like(rows)
         self.nodes = np.zeros(1, NODE)
@@ -49,10 +50,25 @@ class Stage:
         self.rows[:] = self.start
 
     def run(self) -> None:
-        partition_pieces(np.zeros(1, np.int64), self.columns, self.progress, self.nodes, self.pieces, self.rows, self.scratch)
+        partition_pieces(
+            np.zeros(1, np.int64),
+            self.columns,
+            self.progress,
+            self.nodes,
+            self.pieces,
+            self.rows,
+            self.scratch,
+        )
         if len(self.pieces) > 1:
             self._settle()
-            move_pieces(np.zeros(1, np.int64), self.progress, self.nodes, self.pieces, self.rows, self.scratch)
+            move_pieces(
+                np.zeros(1, np.int64),
+                self.progress,
+                self.nodes,
+                self.pieces,
+                self.rows,
+                self.scratch,
+            )
 
     def _settle(self) -> None:
         """Where each piece's rows go."""
@@ -64,14 +80,19 @@ class Stage:
     def check(self, missing_left: bool) -> None:
         self.reset()
         self.run()
-        np.testing.assert_array_equal(self.rows, reference(self.columns[1], self.start, missing_left))
+        np.testing.assert_array_equal(
+            self.rows, reference(self.columns[1], self.start, missing_left)
+        )
 
 
 def main() -> None:
     args = stage_args(__doc__.splitlines()[0], rows=500_000, pieces=8)
     rng = np.random.default_rng(0)
     columns = rng.integers(0, 256, (3, args.rows)).astype(BIN)
-    nodes = {"all rows": np.arange(args.rows, dtype=ROW), "1/8 of the rows": np.flatnonzero(rng.random(args.rows) < 0.125).astype(ROW)}
+    nodes = {
+        "all rows": np.arange(args.rows, dtype=ROW),
+        "1/8 of the rows": np.flatnonzero(rng.random(args.rows) < 0.125).astype(ROW),
+    }
     costs = {}
     for node_case, rows in nodes.items():
         for n_pieces in (1, args.pieces):
@@ -79,7 +100,9 @@ def main() -> None:
                 stage = Stage(columns, rows, n_pieces, missing_left)
                 stage.check(missing_left)
             seconds = best_of(stage.run, args.repeats, setup=stage.reset)
-            costs[f"{node_case}, {n_pieces} piece{'s' if n_pieces > 1 else ''}"] = seconds / len(rows) * 1e9
+            costs[f"{node_case}, {n_pieces} piece{'s' if n_pieces > 1 else ''}"] = (
+                seconds / len(rows) * 1e9
+            )
     report_costs("partition", "row", costs, args)
 
 

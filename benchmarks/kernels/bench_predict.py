@@ -2,8 +2,8 @@
 
     python -m gpuboost.benchmarks.kernels.bench_predict --rows 100000 --trees 100 --depth 6
 
-Cases: single rows and a handful (walking the trees), many rows given as values (binned in blocks), and many rows that are binned already.
-"""
+Cases: single rows and a handful (walking the trees), many rows given as values (binned in blocks),
+and many rows that are binned already."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from gpuboost.backend import Backend, get_backend
 from gpuboost.benchmarks.stages import report_costs, stage_args
 from gpuboost.benchmarks.timing import best_of
-from gpuboost.tree import Forest, Tree
+from gpuboost.model.tree import Forest, Tree
 
 N_FEATURES = 28
 #: Distinct thresholds of a feature.
@@ -52,7 +52,12 @@ def reference(tree: Tree, x: np.ndarray, depth: int) -> np.ndarray:
 
 def bin_columns(x: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     """Bins as in training, (n_features, n_rows): 0 is missing, bin b ends at cut b - 1."""
-    bins = np.array([np.searchsorted(own, column, side="left") + 1 for own, column in zip(cuts, x.T, strict=True)])
+    bins = np.array(
+        [
+            np.searchsorted(own, column, side="left") + 1
+            for own, column in zip(cuts, x.T, strict=True)
+        ]
+    )
     return np.where(np.isnan(x.T), 0, bins).astype(np.uint8)
 
 
@@ -75,7 +80,9 @@ def main() -> None:
     args = stage_args(__doc__.splitlines()[0], rows=100_000, trees=100, depth=6)
     rng = np.random.default_rng(0)
     # cuts are float32 numbers, so that values and bins put a row on the same side
-    cuts = np.sort(rng.normal(size=(N_FEATURES, N_CUTS)).astype(np.float32), axis=1).astype(np.float64)
+    cuts = np.sort(rng.normal(size=(N_FEATURES, N_CUTS)).astype(np.float32), axis=1).astype(
+        np.float64
+    )
     x = rng.standard_normal((args.rows, N_FEATURES), dtype=np.float32)
     x[rng.random(x.shape) < 0.05] = np.nan
     columns = bin_columns(x, cuts)
@@ -88,7 +95,11 @@ def main() -> None:
             ("1 row", 1, lambda: predict(forest, x[:1], backend)),
             (f"{FEW} rows", FEW, lambda: predict(forest, x[:FEW], backend)),
             (f"{args.rows:,} rows, values", args.rows, lambda: predict(forest, x, backend)),
-            (f"{args.rows:,} rows, binned", args.rows, lambda: predict_binned(forest, columns, backend)),
+            (
+                f"{args.rows:,} rows, binned",
+                args.rows,
+                lambda: predict_binned(forest, columns, backend),
+            ),
         ):
             np.testing.assert_allclose(run(), expected[:n_rows], rtol=1e-12, atol=1e-12)
             calls = args.repeats if n_rows > FEW else 100 * args.repeats

@@ -2,9 +2,9 @@
 
     python -m gpuboost.benchmarks.kernels.bench_split --nodes 32 --features 28
 
-Cases: siblings whose histograms are there; the larger sibling's still to be taken off the parent's; one split for a whole level. Some
-features have missing values: their cuts are scored in both directions.
-"""
+Cases: siblings whose histograms are there; the larger sibling's still to be taken off the parent's;
+one split for a whole level. Some features have missing values: their cuts are scored in both
+directions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ import numpy as np
 
 from gpuboost.benchmarks.stages import report_costs, stage_args
 from gpuboost.benchmarks.timing import best_of
-from gpuboost.dtypes import GROWTH, HIST_STRIDE, MAX_VALUE_BINS, N_CODES, NODE, PACKED, PAIR, PROGRESS, SPLIT
+from gpuboost.dtypes import (
+    GROWTH,
+    HIST_STRIDE,
+    MAX_VALUE_BINS,
+    N_CODES,
+    NODE,
+    PACKED,
+    PAIR,
+    PROGRESS,
+    SPLIT,
+)
 from gpuboost.kernels.cpu import split
 from gpuboost.kernels.cpu._jit import exposed
 
@@ -33,12 +43,17 @@ def unpack(cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def gains(cells: np.ndarray) -> np.ndarray:
-    """Gain of every cut of one feature of one node: [missing left, last bin on the left]; -inf where there is no such cut."""
+    """Gain of every cut of one feature of one node: [missing left, last bin on the left].
+
+    -inf where there is no such cut.
+    """
     g, h = unpack(cells)
     out = np.full((2, HIST_STRIDE), -np.inf)
     has_missing = cells[0] != 0
     for missing_left in (0, 1) if has_missing else (0,):
-        for b in range(1, MAX_VALUE_BINS + 1 if has_missing and not missing_left else MAX_VALUE_BINS):
+        for b in range(
+            1, MAX_VALUE_BINS + 1 if has_missing and not missing_left else MAX_VALUE_BINS
+        ):
             first = 0 if missing_left else 1
             gl, hl = g[first : b + 1].sum(), h[first : b + 1].sum()
             gr, hr = g.sum() - gl, h.sum() - hl
@@ -49,10 +64,14 @@ def gains(cells: np.ndarray) -> np.ndarray:
 
 
 def check_split(found: np.ndarray, all_gains: np.ndarray) -> None:
-    """The split found has the best gain of all (n_features, 2, 256), and it is the gain of that cut."""
+    """The split found has the best gain of all (n_features, 2, 256).
+
+    And it is the gain of that cut.
+    """
     best = all_gains.max()
     np.testing.assert_allclose(found["gain"], best, rtol=1e-9)
-    at = all_gains[found["feature"], :, found["bin"]]  # without missing values the direction is a matter of taste
+    # without missing values the direction is a matter of taste
+    at = all_gains[found["feature"], :, found["bin"]]
     np.testing.assert_allclose(at.max(), best, rtol=1e-9)
 
 
@@ -71,7 +90,12 @@ class Stage:
         self.ranges = np.array([0, n_features])
         self.n_bins = np.full(n_features, MAX_VALUE_BINS, np.int32)
         self.growth = np.zeros(1, GROWTH)
-        for name, value in (("gradient_unit", UNIT), ("hessian_unit", UNIT), ("reg_lambda", REG_LAMBDA), ("min_samples_leaf", 1)):
+        for name, value in (
+            ("gradient_unit", UNIT),
+            ("hessian_unit", UNIT),
+            ("reg_lambda", REG_LAMBDA),
+            ("min_samples_leaf", 1),
+        ):
             self.growth[name] = value
         self.growth["min_child_weight"] = MIN_CHILD_WEIGHT
         self.progress = np.zeros(1, PROGRESS)
@@ -89,7 +113,10 @@ class Stage:
         self.found = np.zeros((n_nodes, 1), SPLIT)
 
     def reset(self, inherits: bool) -> None:
-        """Histograms as they are before the search; with ``inherits`` the larger sibling's place holds the parent's."""
+        """Histograms as they are before the search.
+
+        With ``inherits`` the larger sibling's place holds the parent's.
+        """
         self.pool[:] = self.cells
         self.pairs["inherits"] = inherits
         if inherits:
@@ -118,12 +145,17 @@ class Stage:
 
 
 def random_histograms(rng: np.random.Generator, n_nodes: int, n_features: int) -> np.ndarray:
-    """Packed histograms of rows whose gradients depend on their bins; every third feature has missing values."""
+    """Packed histograms of rows whose gradients depend on their bins.
+
+    Every third feature has missing values.
+    """
     out = np.zeros((n_nodes, n_features, HIST_STRIDE), PACKED)
     for node in range(n_nodes):
         bins = rng.integers(1, N_CODES, (ROWS_PER_NODE, n_features))
         bins[:, ::3][rng.random(bins[:, ::3].shape) < 0.1] = 0
-        gradient = rng.normal(0, 200, ROWS_PER_NODE) + np.where(bins[:, node % n_features] > 100, 40, -40)
+        gradient = rng.normal(0, 200, ROWS_PER_NODE) + np.where(
+            bins[:, node % n_features] > 100, 40, -40
+        )
         gh = (gradient.astype(np.int64) << 32) + rng.integers(20, 65, ROWS_PER_NODE)
         for f in range(n_features):
             np.add.at(out[node, f], bins[:, f], gh)
@@ -139,8 +171,11 @@ def check(stage: Stage) -> None:
         np.testing.assert_array_equal(stage.pool, stage.cells)
         for found, own in zip(stage.found[:, 0], all_gains, strict=True):
             check_split(found, own)
-    # a node without missing values takes the same cut in both directions; a cut it may not take adds nothing
-    both = np.where(np.isneginf(all_gains).all(axis=3, keepdims=True), all_gains[:, :, :1], all_gains)
+    # a node without missing values takes the same cut in both directions; a cut it may not take
+    # adds nothing
+    both = np.where(
+        np.isneginf(all_gains).all(axis=3, keepdims=True), all_gains[:, :, :1], all_gains
+    )
     stage.reset(False)
     stage.run(scan_level)
     check_split(stage.found[0, 0], np.where(np.isneginf(both), 0.0, both).sum(axis=0))
@@ -159,7 +194,9 @@ def main() -> None:
     }
     costs = {}
     for case, (kernel, inherits) in cases.items():
-        seconds = best_of(lambda k=kernel: stage.run(k), args.repeats, setup=lambda i=inherits: stage.reset(i))
+        seconds = best_of(
+            lambda k=kernel: stage.run(k), args.repeats, setup=lambda i=inherits: stage.reset(i)
+        )
         costs[case] = seconds / bins * 1e9
     report_costs("split", "bin", costs, args)
 

@@ -1,4 +1,7 @@
-"""Comparisons with other libraries. A wheel has the top-level folder `benchmarks/` in this place; a checkout shows the way there."""
+"""Comparisons with other libraries. A wheel has the top-level folder `benchmarks/` in this place.
+
+A checkout shows the way there.
+"""
 
 from pathlib import Path
 

@@ -15,7 +15,8 @@ from gpuboost.cli.common import FAILED, INTERRUPTED, USAGE, CliError, HelpFormat
 COMMANDS = ("demo", "train", "predict", "inspect", "bench", "doctor", "warmup")
 
 DESCRIPTION = """\
-Train tree ensembles on tables: the same model, bit for bit, on a CPU with any number of threads and on a GPU.
+Train tree ensembles on tables: the same model, bit for bit, on a CPU with any number of threads and
+on a GPU.
 """
 EPILOG = """\
 begin here:
@@ -33,14 +34,22 @@ def build_parser() -> argparse.ArgumentParser:
     """The parser of all subcommands."""
     from gpuboost import __version__
 
-    parser = argparse.ArgumentParser(prog="gpuboost", description=DESCRIPTION, epilog=EPILOG, formatter_class=HelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="gpuboost", description=DESCRIPTION, epilog=EPILOG, formatter_class=HelpFormatter
+    )
     parser.add_argument("--version", action="version", version=f"gpuboost {__version__}")
-    parser.add_argument("--traceback", action="store_true", help="show where in the code an error came from")
+    parser.add_argument(
+        "--traceback", action="store_true", help="show where in the code an error came from"
+    )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name in COMMANDS:
         module = import_module(f"gpuboost.cli.{name}")
         own = commands.add_parser(
-            name, help=module.SUMMARY, description=module.DESCRIPTION, epilog=module.EPILOG, formatter_class=HelpFormatter
+            name,
+            help=module.SUMMARY,
+            description=module.DESCRIPTION,
+            epilog=module.EPILOG,
+            formatter_class=HelpFormatter,
         )
         module.add_arguments(own)
         own.set_defaults(run=module.run)
@@ -54,7 +63,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\ngpuboost: interrupted; nothing was written that is not complete", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has gone, which is its right; Python would complain at exit
+    # the reader of our output has gone, which is its right; Python would complain at exit
+    except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
 
@@ -62,8 +72,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str] | None) -> int:
     parser = build_parser()
     args, rest = parser.parse_known_args(argv)
-    # argparse gives key=value arguments to a command only if they stand right behind its other arguments
-    if rest and (not hasattr(args, "parameters") or any(argument.startswith("-") for argument in rest)):
+    # argparse gives key=value arguments to a command only if they stand right behind its other
+    # arguments
+    if rest and (
+        not hasattr(args, "parameters") or any(argument.startswith("-") for argument in rest)
+    ):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     elif rest:
         args.parameters += rest
@@ -76,9 +89,11 @@ def _run(argv: Sequence[str] | None) -> int:
         raise
     except CliError as error:
         return _say(args, error, error.code)
-    except (ValueError, TypeError, ImportError) as error:  # what the library says about parameters and data is meant for users
+    # what the library says about parameters and data is meant for users
+    except (ValueError, TypeError, ImportError) as error:
         return _say(args, error, USAGE)
-    except (OSError, MemoryError, RuntimeError) as error:  # a device that cannot be used is a RuntimeError
+    # a device that cannot be used is a RuntimeError
+    except (OSError, MemoryError, RuntimeError) as error:
         return _say(args, error, FAILED)
 
 

@@ -25,10 +25,14 @@ from gpuboost.benchmarks.workloads import WORKLOADS
 from gpuboost.cli.common import INTERRUPTED, CliError, add_json, say, write_json
 from gpuboost.progress import Progress
 
-SUMMARY = "compare with the other libraries that are installed: time, memory, held-out loss, and how they grow"
+SUMMARY = (
+    "compare with the other libraries that are installed: time, memory, held-out loss, "
+    "and how they grow"
+)
 DESCRIPTION = """\
-Measures the same work with gpuboost and with every other library that is installed: time to fit and to predict, memory and held-out loss.
-Each measurement has a process of its own; libraries take turns, and the best repetition counts. Let the machine do nothing else meanwhile.
+Measures the same work with gpuboost and with every other library that is installed: time to fit and
+to predict, memory and held-out loss. Each measurement has a process of its own; libraries take
+turns, and the best repetition counts. Let the machine do nothing else meanwhile.
 """
 EPILOG = f"""\
 examples:
@@ -60,38 +64,114 @@ class Preset:
     timeout: float
 
 
-QUICK = Preset(("higgs-depth", "higgs-leaves", "higgs-symmetric", "small-1k"), (), scale=0.1, repeat=1, timeout=120.0)
+QUICK = Preset(
+    ("higgs-depth", "higgs-leaves", "higgs-symmetric", "small-1k"),
+    (),
+    scale=0.1,
+    repeat=1,
+    timeout=120.0,
+)
 FULL = Preset(tuple(WORKLOADS), FACTORS, scale=1.0, repeat=2, timeout=180.0)
 #: Processes that want a core, on average over a minute, from which the machine counts as busy.
 BUSY = 0.7
 #: Options that say what to measure: they do not go with --report-from.
-MEASURING: tuple[str, ...] = ("full", "quick", "workloads", "sweeps", "growth", "peers", "threads", "device", "input", "repeat", "scale")
+MEASURING: tuple[str, ...] = (
+    "full",
+    "quick",
+    "workloads",
+    "sweeps",
+    "growth",
+    "peers",
+    "threads",
+    "device",
+    "input",
+    "repeat",
+    "scale",
+)
 MEASURING = (*MEASURING, "timeout", "out", "resume")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command; those of which nothing was said are None, as presets fill them."""
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", default=None, help="a trial: few workloads, a tenth of the rows, once (the default)")
-    size.add_argument("--full", action="store_true", default=None, help="all workloads and sweeps, best of 2")
-    parser.add_argument("--workloads", type=choice(list(WORKLOADS)), metavar="NAMES", help="only these (and those of --sweeps)")
-    parser.add_argument("--sweeps", type=choice(list(FACTORS)), metavar="NAMES", help="factors to vary, only these (and --workloads)")
-    parser.add_argument("--growth", choices=ORDERS, help=f"trees of the sweeps (default {ORDERS[0]})")
-    parser.add_argument("--peers", type=choice(list(PEERS)), metavar="NAMES", help="libraries (default: all that are installed)")
-    parser.add_argument("--threads", type=_whole_numbers, metavar="N[,N]", help="for example 1,2 (default: all cores)")
+    size.add_argument(
+        "--quick",
+        action="store_true",
+        default=None,
+        help="a trial: few workloads, a tenth of the rows, once (the default)",
+    )
+    size.add_argument(
+        "--full", action="store_true", default=None, help="all workloads and sweeps, best of 2"
+    )
+    parser.add_argument(
+        "--workloads",
+        type=choice(list(WORKLOADS)),
+        metavar="NAMES",
+        help="only these (and those of --sweeps)",
+    )
+    parser.add_argument(
+        "--sweeps",
+        type=choice(list(FACTORS)),
+        metavar="NAMES",
+        help="factors to vary, only these (and --workloads)",
+    )
+    parser.add_argument(
+        "--growth", choices=ORDERS, help=f"trees of the sweeps (default {ORDERS[0]})"
+    )
+    parser.add_argument(
+        "--peers",
+        type=choice(list(PEERS)),
+        metavar="NAMES",
+        help="libraries (default: all that are installed)",
+    )
+    parser.add_argument(
+        "--threads",
+        type=_whole_numbers,
+        metavar="N[,N]",
+        help="for example 1,2 (default: all cores)",
+    )
     parser.add_argument("--device", choices=("cpu", "cuda"), help="where to train (default cpu)")
-    parser.add_argument("--input", choices=("host", "device"), help="with --device cuda: where the arrays are (default host)")
-    parser.add_argument("--repeat", type=_whole_number, metavar="N", help="repetitions, of which the best counts")
-    parser.add_argument("--scale", type=_fraction, metavar="PART", help="part of the rows, above 0 and at most 1")
-    parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="when to give up a single measurement")
-    parser.add_argument("--out", type=Path, metavar="PREFIX", help="results: this name + .json, .md (default gpuboost-bench)")
-    parser.add_argument("--resume", action="store_true", default=None, help="keep what PREFIX.json has already, and measure the rest")
-    parser.add_argument("--report", nargs="?", const="", metavar="FILE", help="write a page (default PREFIX.html)")
-    parser.add_argument("--report-from", type=Path, metavar="FILE", help="measure nothing: make the page from the JSON of an earlier run")
+    parser.add_argument(
+        "--input",
+        choices=("host", "device"),
+        help="with --device cuda: where the arrays are (default host)",
+    )
+    parser.add_argument(
+        "--repeat", type=_whole_number, metavar="N", help="repetitions, of which the best counts"
+    )
+    parser.add_argument(
+        "--scale", type=_fraction, metavar="PART", help="part of the rows, above 0 and at most 1"
+    )
+    parser.add_argument(
+        "--timeout", type=_seconds, metavar="SECONDS", help="when to give up a single measurement"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="PREFIX",
+        help="results: this name + .json, .md (default gpuboost-bench)",
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        default=None,
+        help="keep what PREFIX.json has already, and measure the rest",
+    )
+    parser.add_argument(
+        "--report", nargs="?", const="", metavar="FILE", help="write a page (default PREFIX.html)"
+    )
+    parser.add_argument(
+        "--report-from",
+        type=Path,
+        metavar="FILE",
+        help="measure nothing: make the page from the JSON of an earlier run",
+    )
     add_json(parser)
 
 
-def _number(kind: Callable[[str], Any], allowed: str, good: Callable[[Any], bool]) -> Callable[[str], Any]:
+def _number(
+    kind: Callable[[str], Any], allowed: str, good: Callable[[Any], bool]
+) -> Callable[[str], Any]:
     def parse(text: str) -> Any:
         try:
             value = kind(text)
@@ -105,7 +185,11 @@ def _number(kind: Callable[[str], Any], allowed: str, good: Callable[[Any], bool
 
 
 _whole_number = _number(int, "a whole number, at least 1", lambda n: n >= 1)
-_whole_numbers = _number(lambda t: [int(n) for n in t.split(",")], "whole numbers, at least 1, with commas", lambda ns: min(ns) >= 1)
+_whole_numbers = _number(
+    lambda t: [int(n) for n in t.split(",")],
+    "whole numbers, at least 1, with commas",
+    lambda ns: min(ns) >= 1,
+)
 _fraction = _number(float, "above 0 and at most 1", lambda part: 0 < part <= 1)
 _seconds = _number(float, "seconds, above 0", lambda s: 0 < s < float("inf"))
 
@@ -119,7 +203,11 @@ def run(args: argparse.Namespace) -> int:
     plan = _plan(args)
     out = args.out or Path("gpuboost-bench")
     out.parent.mkdir(parents=True, exist_ok=True)
-    comparison = Comparison(plan, with_ending(out, ".json"), _previous(with_ending(out, ".json")) if args.resume else None)
+    comparison = Comparison(
+        plan,
+        with_ending(out, ".json"),
+        _previous(with_ending(out, ".json")) if args.resume else None,
+    )
     _warn_if_busy()
     interrupted = False
     try:
@@ -132,7 +220,10 @@ def run(args: argparse.Namespace) -> int:
     written = _write(comparison.record, out, args.report)
     _tell(comparison.record, written, args.json)
     if interrupted:
-        say("gpuboost bench: interrupted; what was measured until then is written. --resume goes on from there.")
+        say(
+            "gpuboost bench: interrupted; what was measured until then is written. --resume "
+            "goes on from there."
+        )
         return INTERRUPTED
     return 0
 
@@ -150,7 +241,10 @@ def _plan(args: argparse.Namespace) -> Plan:
     if where.input == "device" and where.device == "cpu":
         raise CliError("--input device needs --device cuda")
     if args.growth is not None and not sweeps:
-        raise CliError("--growth is about sweeps, and none is to be measured: name them with --sweeps, or use --full")
+        raise CliError(
+            "--growth is about sweeps, and none is to be measured: name them with --sweeps, or "
+            "use --full"
+        )
     if where.device == "cuda" and (problem := PEERS[OURS].cuda_problem()):
         raise CliError(f"--device cuda cannot be measured here: {problem}")
     peers, left_out = _peers(args.peers or list(PEERS), where)
@@ -160,7 +254,16 @@ def _plan(args: argparse.Namespace) -> Plan:
     swept = threads if len(threads) > 1 else thread_counts(threads[0])
     more, points = plan_sweeps(sweeps, peers, swept, scale, args.growth or ORDERS[0])
     timeout = args.timeout or preset.timeout
-    return Plan([*jobs, *more], args.repeat or preset.repeat, scale, where, timeout, _command(args), left_out, points)
+    return Plan(
+        [*jobs, *more],
+        args.repeat or preset.repeat,
+        scale,
+        where,
+        timeout,
+        _command(args),
+        left_out,
+        points,
+    )
 
 
 def _peers(names: list[str], where: Where) -> tuple[list[str], dict[str, str]]:
@@ -169,7 +272,10 @@ def _peers(names: list[str], where: Where) -> tuple[list[str], dict[str, str]]:
     left_out = {name: why for name in wanted if (why := problem_of(name, where))}
     absent = missing(wanted)
     if absent:
-        say(f'not installed, so left out: {", ".join(absent)}; to compare with them, in a checkout: pip install ".[bench]"')
+        say(
+            f"not installed, so left out: {', '.join(absent)}; to compare with them, in a "
+            'checkout: pip install ".[bench]"'
+        )
     for name in left_out:
         if name not in absent:
             say(f"{name} is left out: {left_out[name]}")
@@ -184,7 +290,10 @@ def _command(args: argparse.Namespace) -> str:
         if value is True or value == "":
             words.append(f"--{name}")
         elif value is not None:
-            words += [f"--{name}", ",".join(map(str, value)) if isinstance(value, list) else str(value)]
+            words += [
+                f"--{name}",
+                ",".join(map(str, value)) if isinstance(value, list) else str(value),
+            ]
     return shlex.join(words)
 
 
@@ -208,10 +317,16 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _warn_if_busy() -> None:
-    """Say so if other work goes on: libraries that spin at barriers then look far slower than they are."""
+    """Say so if other work goes on.
+
+    Libraries that spin at barriers then look far slower than they are.
+    """
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     if load > BUSY:
-        say(f"this machine is busy (load {load:.1f}): times will be too long, and for some libraries far too long")
+        say(
+            f"this machine is busy (load {load:.1f}): times will be too long, and for some "
+            "libraries far too long"
+        )
 
 
 def _measure(comparison: Comparison) -> None:
@@ -259,7 +374,10 @@ def _tell(record: dict[str, Any], written: list[Path], as_json: bool) -> None:
     if as_json:
         write_json(record)
     else:
-        print(f"The closest other library at each point: its time and memory over {OURS}'s (above 1, {OURS} needs less),")
+        print(
+            f"The closest other library at each point: its time and memory over {OURS}'s "
+            f"(above 1, {OURS} needs less),"
+        )
         print(f"and by how much its held-out loss is above {OURS}'s.\n")
         print(text_table(record))
         print(f"\nA library is ahead of {OURS} in {len(where_we_lose(record))} measured values.")

@@ -32,7 +32,9 @@ def say(text: str = "") -> None:
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     """The option ``--json``."""
-    parser.add_argument("--json", action="store_true", help="write the result to standard output as one JSON object")
+    parser.add_argument(
+        "--json", action="store_true", help="write the result to standard output as one JSON object"
+    )
 
 
 def write_json(record: Any) -> None:

@@ -13,20 +13,32 @@ from gpuboost.tables import FORMATS, Table, open_table
 
 ABOUT_TABLES = """\
 tables:
-  CSV, TSV, Parquet, Arrow (Feather), NPZ and LibSVM, by the name's ending; CSV, TSV and LibSVM also packed (.gz, .zst, .bz2, .lz4).
+  CSV, TSV, Parquet, Arrow (Feather), NPZ and LibSVM, by the name's ending; CSV, TSV and LibSVM also
+  packed (.gz, .zst, .bz2, .lz4).
   - is standard input: CSV unless --format says otherwise.
-  Missing: empty fields, NA, N/A, NaN, null, None and ?. true and false are 1 and 0. Dates and times in ISO 8601 are seconds since 1970.
-  A column with any other value is text: its values are numbered in ascending order. Whole numbers beyond 2^53 are rounded.
-  NPZ: a matrix X and vectors such as y; columns are named by the array feature_names, or c0, c1, ...
-  LibSVM: the target is y, the columns are x1, x2, ...; what is not written is 0.
+  Missing: empty fields, NA, N/A, NaN, null, None and ?. true and false are 1 and 0. Dates and times
+  in ISO 8601 are seconds since 1970. A column with any other value is text: its values are numbered
+  in ascending order. Whole numbers beyond 2^53 are rounded. NPZ: a matrix X and vectors such as y;
+  columns are named by the array feature_names, or c0, c1, ... LibSVM: the target is y, the columns
+  are x1, x2, ...; what is not written is 0.
 """
 
 
 def add_table_options(parser: argparse.ArgumentParser) -> None:
     """Options on how to read a table."""
-    parser.add_argument("--format", choices=FORMATS, help="format of the tables, if their names do not tell")
-    parser.add_argument("--delimiter", metavar="C", help="what stands between the fields of CSV and TSV, such as ';' or '\\t'")
-    parser.add_argument("--no-header", action="store_true", help="the first line of CSV and TSV is a row: columns are c0, c1, ...")
+    parser.add_argument(
+        "--format", choices=FORMATS, help="format of the tables, if their names do not tell"
+    )
+    parser.add_argument(
+        "--delimiter",
+        metavar="C",
+        help="what stands between the fields of CSV and TSV, such as ';' or '\\t'",
+    )
+    parser.add_argument(
+        "--no-header",
+        action="store_true",
+        help="the first line of CSV and TSV is a row: columns are c0, c1, ...",
+    )
 
 
 def open_with_options(path: str, args: argparse.Namespace, keep: bool = True) -> Table:
@@ -53,7 +65,10 @@ def naming(path: str) -> Iterator[None]:
 
 @contextmanager
 def columns_found() -> Iterator[None]:
-    """Hand matrices to a model that knows names of features: its columns were found by their names before."""
+    """Hand matrices to a model that knows names of features.
+
+    Its columns were found by their names before.
+    """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         yield
@@ -71,5 +86,10 @@ def check_output(path: str, *inputs: str | None) -> None:
     if not os.access(folder, os.W_OK):
         raise CliError(f"{path}: the folder {folder} is not writable", FAILED)
     for other in inputs:
-        if other is not None and os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other):
+        if (
+            other is not None
+            and os.path.exists(path)
+            and os.path.exists(other)
+            and os.path.samefile(path, other)
+        ):
             raise CliError(f"{path}: would be written over what is read; choose another name")

@@ -15,19 +15,23 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from gpuboost.atomic_files import atomic_write
 from gpuboost.backend import n_threads
 from gpuboost.benchmarks.datasets import METRICS, Data, held_out_loss, split_rows
 from gpuboost.benchmarks.peers import OURS, PEERS, Settings, available, make
 from gpuboost.cli.common import add_json, say, write_json
 from gpuboost.cli.data_options import columns_found
 from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
-from gpuboost.files import atomic_write
 from gpuboost.progress import Progress
 
-SUMMARY = "train on data that scikit-learn ships, beside the libraries that are installed; write a model and a report"
+SUMMARY = (
+    "train on data that scikit-learn ships, beside the libraries that are installed; "
+    "write a model and a report"
+)
 DESCRIPTION = """\
-Trains a model on a real data set that scikit-learn ships, and on the same rows, with the same settings, every other boosting library that
-is installed. Writes the model and a report page; opens nothing. The first run compiles the kernels, which takes about 20 seconds.
+Trains a model on a real data set that scikit-learn ships, and on the same rows, with the same
+settings, every other boosting library that is installed. Writes the model and a report page; opens
+nothing. The first run compiles the kernels, which takes about 20 seconds.
 """
 EPILOG = """\
 examples:
@@ -47,16 +51,30 @@ DATA = {
 }
 #: What every library does: rounds, growth, leaves. The trees are small, as the sets are.
 SETTINGS = Settings(trees=100, order="leafwise", leaves=8)
-#: Fits of each library, of which the fastest counts, and seconds after which no further one is begun.
+#: Fits of each library, of which the fastest counts, and seconds after which no further one is
+#: begun.
 REPEAT, COMPARE_SECONDS = 3, 15.0
 SECOND_METRIC = {"binary": "accuracy", "multiclass": "accuracy", "regression": "R2"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.add_argument("--data", choices=DATA, default="breast-cancer", help="data set (default: breast-cancer)")
-    parser.add_argument("--out", type=Path, default=Path(), metavar="FOLDER", help="where to write model and report (default: here)")
-    parser.add_argument("--csv", type=Path, metavar="FILE", help="write the data there as a table, with its target in the column target")
+    parser.add_argument(
+        "--data", choices=DATA, default="breast-cancer", help="data set (default: breast-cancer)"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path(),
+        metavar="FOLDER",
+        help="where to write model and report (default: here)",
+    )
+    parser.add_argument(
+        "--csv",
+        type=Path,
+        metavar="FILE",
+        help="write the data there as a table, with its target in the column target",
+    )
     add_json(parser)
 
 
@@ -87,12 +105,18 @@ class DemoSet:
 
     def write_csv(self, path: Path) -> None:
         """The whole set as a table; classes by their names."""
-        y = self.source.target if self.task == "regression" else np.asarray(self.source.target_names)[self.source.target]
+        y = (
+            self.source.target
+            if self.task == "regression"
+            else np.asarray(self.source.target_names)[self.source.target]
+        )
         with atomic_write(path) as file:
             text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
             writer = csv.writer(text)
             writer.writerow([*self.names, "target"])
-            writer.writerows([*row, own] for row, own in zip(self.source.data.tolist(), y.tolist(), strict=True))
+            writer.writerows(
+                [*row, own] for row, own in zip(self.source.data.tolist(), y.tolist(), strict=True)
+            )
             text.detach()
 
     def judge(self, prediction: np.ndarray) -> tuple[float, float]:
@@ -112,11 +136,17 @@ def run(args: argparse.Namespace) -> int:
     if args.csv is not None:
         data.write_csv(args.csv)
     n_train, n_test = len(data.parts.y_train), len(data.parts.y_test)
-    say(f"data: {args.data}, {n_train} rows to train on, {n_test} held out, {len(data.names)} features")
+    say(
+        f"data: {args.data}, {n_train} rows to train on, {n_test} held out, {len(data.names)} "
+        "features"
+    )
     compile_seconds = _compile(data)
     model, seconds = _train(data)
     rows = _compare(data)
-    model_path, report_path = args.out / f"gpuboost-{args.data}.gb", args.out / f"gpuboost-{args.data}.html"
+    model_path, report_path = (
+        args.out / f"gpuboost-{args.data}.gb",
+        args.out / f"gpuboost-{args.data}.html",
+    )
     model.save_model(model_path)
     report_path = _report(model, data, report_path, model_path, seconds)
     record = {
@@ -142,7 +172,12 @@ def _compile(data: DemoSet) -> float:
     """A first training on a few rows: it compiles, or loads what an earlier run has compiled."""
     say("compiling the kernels; this takes about 20 s the first time, and no time later")
     start = time.perf_counter()
-    peer = make(OURS, data.task, Settings(trees=1, order=SETTINGS.order, leaves=SETTINGS.leaves), n_threads(None))
+    peer = make(
+        OURS,
+        data.task,
+        Settings(trees=1, order=SETTINGS.order, leaves=SETTINGS.leaves),
+        n_threads(None),
+    )
     peer.fit(data.parts.x_train, data.parts.y_train)
     peer.predict(data.parts.x_test)
     seconds = time.perf_counter() - start
@@ -154,35 +189,55 @@ def _train(data: DemoSet) -> tuple[Any, float]:
     """The model that is written, trained with one thread and with all of them."""
     parts = data.parts
     kind = GPUBoostRegressor if data.task == "regression" else GPUBoostClassifier
-    options: dict[str, Any] = {"n_estimators": SETTINGS.trees, "grow_policy": SETTINGS.order, "max_leaves": SETTINGS.leaves}
+    options: dict[str, Any] = {
+        "n_estimators": SETTINGS.trees,
+        "grow_policy": SETTINGS.order,
+        "max_leaves": SETTINGS.leaves,
+    }
     start = time.perf_counter()
     model = kind(**options, verbose=1).fit(
-        parts.x_train, parts.y_train, eval_set=[(parts.x_train, parts.y_train), (parts.x_test, parts.y_test)]
+        parts.x_train,
+        parts.y_train,
+        eval_set=[(parts.x_train, parts.y_train), (parts.x_test, parts.y_test)],
     )
     seconds = time.perf_counter() - start
     model.set_params(verbose=0)
     one_thread = kind(**options, n_jobs=1).fit(parts.x_train, parts.y_train)
     if one_thread.fingerprint() != model.fingerprint():
-        raise RuntimeError("one thread and several trained different models: please report this, with what gpuboost doctor says")
+        raise RuntimeError(
+            "one thread and several trained different models: please report this, with what "
+            "gpuboost doctor says"
+        )
     model.feature_names_in_ = np.array(data.names, dtype=object)
     return model, seconds
 
 
 def _compare(data: DemoSet) -> list[dict[str, Any]]:
-    """Time and held-out figures of every library that is installed, in turns, with one thread each: the sets are small."""
+    """Time and held-out figures of every library that is installed, in turns.
+
+    With one thread each: the sets are small.
+    """
     parts = data.parts
     names = [name for name in PEERS if available(name) and SETTINGS.order in PEERS[name].growth]
     best: dict[str, dict[str, Any]] = {}
     end = time.perf_counter() + COMPARE_SECONDS
     # scikit-learn has no other way to limit its threads
-    with Progress(REPEAT * len(names), "comparing", "fits", verbose=1) as progress, threadpool_limits(1, user_api="openmp"):
+    with (
+        Progress(REPEAT * len(names), "comparing", "fits", verbose=1) as progress,
+        threadpool_limits(1, user_api="openmp"),
+    ):
         for name in names * REPEAT:
             if name in best and time.perf_counter() > end:
                 break
             peer = make(name, data.task, SETTINGS, threads=1)
             seconds = peer.fit(parts.x_train, parts.y_train).total
             loss, second = data.judge(np.asarray(peer.predict(parts.x_test), np.float64))
-            row = {"library": name, "seconds": seconds, "loss": loss, SECOND_METRIC[data.task]: second}
+            row = {
+                "library": name,
+                "seconds": seconds,
+                "loss": loss,
+                SECOND_METRIC[data.task]: second,
+            }
             best[name] = min(row, best.get(name, row), key=lambda r: r["seconds"])
             progress.advance(note=name)
     return list(best.values())
@@ -191,7 +246,12 @@ def _compare(data: DemoSet) -> list[dict[str, Any]]:
 def _report(model: Any, data: DemoSet, path: Path, model_path: Path, seconds: float) -> Path | None:
     """The report page, if its packages are installed."""
     parts, train = data.parts, (data.parts.x_train, data.parts.y_train)
-    options = {"title": f"gpuboost demo: {data.name}", "train": train, "timings": {"fit": seconds}, "model_path": model_path}
+    options = {
+        "title": f"gpuboost demo: {data.name}",
+        "train": train,
+        "timings": {"fit": seconds},
+        "model_path": model_path,
+    }
     try:
         with columns_found():
             model.report(path, parts.x_test, parts.y_test, **options)
@@ -207,9 +267,17 @@ def _print(record: dict[str, Any], data: DemoSet) -> None:
     ours = rows[0]["seconds"]
     print(f"\n{'library':<20}{record['metric']:>12}{second:>12}{'fit':>12}{'over ours':>12}")
     for row in rows:
-        print(f"{row['library']:<20}{row['loss']:>12.4f}{row[second]:>12.3f}{1e3 * row['seconds']:>9.1f} ms{row['seconds'] / ours:>11.1f}x")
-    print("\nSame settings and one thread for all, their fastest fit; figures on rows that no library has seen.")
-    print(f"Trained with 1 thread and with {n_threads(None)}: the same model, bit for bit, {record['fingerprint'][:16]}...")
+        print(
+            f"{row['library']:<20}{row['loss']:>12.4f}{row[second]:>12.3f}{1e3 * row['seconds']:>9.1f} ms{row['seconds'] / ours:>11.1f}x"
+        )
+    print(
+        "\nSame settings and one thread for all, their fastest fit; figures on rows that no "
+        "library has seen."
+    )
+    print(
+        f"Trained with 1 thread and with {n_threads(None)}: the same model, bit for bit, "
+        f"{record['fingerprint'][:16]}..."
+    )
     print(f"\nmodel   {record['model']}")
     if record["report"]:
         print(f"report  {record['report']}")

@@ -10,8 +10,9 @@ from gpuboost.doctor import check_all
 
 SUMMARY = "check this installation: packages, devices, and whether CPU and GPU train the same model"
 DESCRIPTION = """\
-Checks this installation. Trains a small model on the CPU; where there is a CUDA device, trains it there too, compares the fingerprints, and
-measures the kernels. Every finding that is wrong says what to do about it.
+Checks this installation. Trains a small model on the CPU; where there is a CUDA device, trains it
+there too, compares the fingerprints, and measures the kernels. Every finding that is wrong says
+what to do about it.
 """
 EPILOG = """\
 examples:
@@ -34,7 +35,9 @@ def run(args: argparse.Namespace) -> int:
     for finding in check_all():
         findings.append(finding)
         if not args.json:
-            print(f"[{'ok' if finding.good else '!!'}] {finding.name}: {finding.detail}", flush=True)
+            print(
+                f"[{'ok' if finding.good else '!!'}] {finding.name}: {finding.detail}", flush=True
+            )
     good = all(finding.good for finding in findings)
     if args.json:
         write_json({"good": good, "findings": [asdict(finding) for finding in findings]})

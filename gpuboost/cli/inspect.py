@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from gpuboost.cli.common import CliError, add_json, write_json
-from gpuboost.export import export_text
-from gpuboost.io import load_model
+from gpuboost.estimators.saving import load_model
+from gpuboost.export.text import export_text
 
 SUMMARY = "show what a model file holds: parameters, size, importances, trees"
 DESCRIPTION = """\
-Shows what a model file holds: the kind of model, the parameters that differ from their defaults, its size, classes and features, its
-fingerprint, and which features its splits gained most from. The file is checked as a whole before anything is shown; no code in it is run.
+Shows what a model file holds: the kind of model, the parameters that differ from their defaults,
+its size, classes and features, its fingerprint, and which features its splits gained most from. The
+file is checked as a whole before anything is shown; no code in it is run.
 """
 EPILOG = """\
 examples:
@@ -32,10 +33,25 @@ KINDS = ("gain", "split", "cover")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.add_argument("model", metavar="MODEL", help="a model that was saved by train or save_model")
-    parser.add_argument("--importance", choices=KINDS, default="gain", help="what to add up over the splits of a feature (default: gain)")
-    parser.add_argument("--top", metavar="N", type=int, default=20, help="features to show, the most important ones (default: 20)")
-    parser.add_argument("--tree", metavar="N", type=int, help="print tree number N, from 0, and nothing else")
+    parser.add_argument(
+        "model", metavar="MODEL", help="a model that was saved by train or save_model"
+    )
+    parser.add_argument(
+        "--importance",
+        choices=KINDS,
+        default="gain",
+        help="what to add up over the splits of a feature (default: gain)",
+    )
+    parser.add_argument(
+        "--top",
+        metavar="N",
+        type=int,
+        default=20,
+        help="features to show, the most important ones (default: 20)",
+    )
+    parser.add_argument(
+        "--tree", metavar="N", type=int, help="print tree number N, from 0, and nothing else"
+    )
     add_json(parser)
 
 
@@ -51,7 +67,10 @@ def run(args: argparse.Namespace) -> int:
         else:
             print(text, end="")
         return 0
-    record = describe(model, args.importance) | {"file": args.model, "bytes": os.path.getsize(args.model)}
+    record = describe(model, args.importance) | {
+        "file": args.model,
+        "bytes": os.path.getsize(args.model),
+    }
     if args.json:
         write_json(record)
     else:
@@ -65,7 +84,11 @@ def describe(model: Any, kind: str) -> dict[str, Any]:
     trees = getattr(inside, "forest", inside).trees
     schema = getattr(model, "table_", None)
     parameters = {name: _plain(value) for name, value in model.get_params(deep=False).items()}
-    defaults = {name: _plain(entry.default) for name, entry in signature(type(model).__init__).parameters.items() if name != "self"}
+    defaults = {
+        name: _plain(entry.default)
+        for name, entry in signature(type(model).__init__).parameters.items()
+        if name != "self"
+    }
     record: dict[str, Any] = {
         "model": type(model).__name__,
         "fingerprint": model.fingerprint(),
@@ -83,19 +106,30 @@ def describe(model: Any, kind: str) -> dict[str, Any]:
     if hasattr(model, "best_iteration_"):
         record |= {"best_round": model.best_iteration_ + 1, "best_score": model.best_score_}
     values = _importance(model, kind)
-    record["importance"] = {"kind": kind, "shares": dict(zip(_names(model), values.tolist(), strict=True))}
+    record["importance"] = {
+        "kind": kind,
+        "shares": dict(zip(_names(model), values.tolist(), strict=True)),
+    }
     return record
 
 
 def _names(model: Any) -> list[str]:
-    return [str(name) for name in getattr(model, "feature_names_in_", [f"x{f}" for f in range(model.n_features_in_)])]
+    return [
+        str(name)
+        for name in getattr(
+            model, "feature_names_in_", [f"x{f}" for f in range(model.n_features_in_)]
+        )
+    ]
 
 
 def _importance(model: Any, kind: str) -> np.ndarray:
     """Shares of the features; only boosting knows other kinds than the gain."""
     if not hasattr(model, "importance_type"):
         if kind != "gain":
-            raise CliError(f"--importance {kind} is for boosting; a {type(model).__name__} has only the gain of its splits")
+            raise CliError(
+                f"--importance {kind} is for boosting; a {type(model).__name__} has only the "
+                "gain of its splits"
+            )
         return np.asarray(model.feature_importances_)
     total = model._check_fitted().importance(kind)
     return np.asarray(total / (total.sum() or 1.0))
@@ -124,7 +158,10 @@ def _print(record: dict[str, Any], kind: str, top: int) -> None:
     """For people."""
     rows = {
         "model": f"{record['model']}, {record['bytes']:,} bytes",
-        "trees": f"{record['trees']:,} with {record['leaves']:,} leaves, at most {record['depth']} splits deep",
+        "trees": (
+            f"{record['trees']:,} with {record['leaves']:,} leaves, at most "
+            f"{record['depth']} splits deep"
+        ),
         "features": f"{record['features']:,}",
     }
     if record["table"] is not None:
@@ -134,18 +171,30 @@ def _print(record: dict[str, Any], kind: str, top: int) -> None:
     if record["classes"] is not None:
         rows["classes"] = _cut(", ".join(map(str, record["classes"])), 100)
     if "best_round" in record:
-        rows["best round"] = f"{record['best_round']} (score {record['best_score']:.6g}); predictions use the rounds up to it"
-    rows["parameters"] = ", ".join(f"{name}={value}" for name, value in record["changed"].items()) or "all at their defaults"
+        rows["best round"] = (
+            f"{record['best_round']} (score {record['best_score']:.6g}); predictions use the "
+            "rounds up to it"
+        )
+    rows["parameters"] = (
+        ", ".join(f"{name}={value}" for name, value in record["changed"].items())
+        or "all at their defaults"
+    )
     rows["fingerprint"] = record["fingerprint"]
     for name, value in rows.items():
         print(f"{name + ':':<13}{value}")
     shares = sorted(record["importance"]["shares"].items(), key=lambda item: -item[1])
     if top and shares:
-        print(f"\nshare of the {kind} of all splits" + (f", the first {top} of {len(shares)} features" if len(shares) > top else "") + ":")
+        print(
+            f"\nshare of the {kind} of all splits"
+            + (f", the first {top} of {len(shares)} features" if len(shares) > top else "")
+            + ":"
+        )
     largest = shares[0][1] or 1.0
     width = min(NAME, max(len(name) for name, _ in shares))
     for name, share in shares[:top]:
-        print(f"  {_cut(name, width):<{width}} {share:7.4f} {'#' * round(BAR * share / largest)}".rstrip())
+        print(
+            f"  {_cut(name, width):<{width}} {share:7.4f} {'#' * round(BAR * share / largest)}".rstrip()
+        )
 
 
 def _cut(text: str, width: int) -> str:

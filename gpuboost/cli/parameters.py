@@ -10,10 +10,15 @@ from typing import Any
 from gpuboost.cli.common import CliError
 from gpuboost.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
 from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
-from gpuboost.estimators.forest import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from gpuboost.estimators.forest import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from gpuboost.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from gpuboost.extras import load
-from gpuboost.metrics import resolve_metrics
+from gpuboost.objectives.metrics import resolve_metrics
+from gpuboost.optional import load
 
 #: By name on the command line: for classes, for numbers.
 MODELS: dict[str, tuple[Any, Any]] = {
@@ -27,7 +32,10 @@ WORDS = {"none": None, "None": None, "null": None, "True": True, "False": False}
 
 
 def read_parameters(path: str | None, assignments: Sequence[str]) -> dict[str, Any]:
-    """Parameters of a TOML file (None: there is none), and of ``key=value`` arguments, which win."""
+    """Parameters of a TOML file (None.
+
+    There is none), and of ``key=value`` arguments, which win.
+    """
     parameters: dict[str, Any] = {}
     if path is not None:
         toml = _toml()
@@ -41,7 +49,10 @@ def read_parameters(path: str | None, assignments: Sequence[str]) -> dict[str, A
         if not equals or not name.strip():
             raise CliError(f"{assignment!r} is no parameter: write name=value, such as max_depth=4")
         parameters[name.strip()] = _value(value.strip())
-    return {name: WORDS.get(value, value) if isinstance(value, str) else value for name, value in parameters.items()}
+    return {
+        name: WORDS.get(value, value) if isinstance(value, str) else value
+        for name, value in parameters.items()
+    }
 
 
 def _value(text: str) -> Any:
@@ -74,12 +85,21 @@ def check_parameters(model: str, task: str, parameters: dict[str, Any], has_vali
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise CliError(f"--model {model} has no parameter {name!r}{hint}; it has {', '.join(known)}")
-    problems = [problem for estimator in estimators if (problem := _problem(estimator, parameters)) is not None]
+            raise CliError(
+                f"--model {model} has no parameter {name!r}{hint}; it has {', '.join(known)}"
+            )
+    problems = [
+        problem
+        for estimator in estimators
+        if (problem := _problem(estimator, parameters)) is not None
+    ]
     if len(problems) == len(estimators):
         raise problems[0]
     if parameters.get("early_stopping_rounds") is not None and not has_valid:
-        raise CliError("early_stopping_rounds needs rows to watch: give a table with --valid, or a share with --valid-fraction")
+        raise CliError(
+            "early_stopping_rounds needs rows to watch: give a table with --valid, or a share "
+            "with --valid-fraction"
+        )
 
 
 def _problem(estimator: Any, parameters: dict[str, Any]) -> Exception | None:
@@ -111,19 +131,27 @@ def _check_metric(model: Any) -> None:
 
 
 def make_model(model: str, task: str, parameters: dict[str, Any], classes: Any) -> Any:
-    """The estimator for a task that is settled; class weights are for the numbers of the classes."""
+    """The estimator for a task that is settled.
+
+    Class weights are for the numbers of the classes.
+    """
     (estimator,) = candidates(model, task)
     problem = _problem(estimator, parameters)
     if problem is not None:
         raise problem
     chosen = dict(parameters)
     if isinstance(chosen.get("class_weight"), dict):
-        chosen["class_weight"] = _by_number(chosen["class_weight"], [str(label) for label in classes])
+        chosen["class_weight"] = _by_number(
+            chosen["class_weight"], [str(label) for label in classes]
+        )
     return estimator(**chosen)
 
 
 def _by_number(weights: dict[str, Any], labels: list[str]) -> dict[int, Any]:
     for label in weights:
         if label not in labels:
-            raise CliError(f"class_weight names {label!r}, which is no class; the classes are {', '.join(labels[:20])}")
+            raise CliError(
+                f"class_weight names {label!r}, which is no class; the classes are "
+                f"{', '.join(labels[:20])}"
+            )
     return {labels.index(label): weight for label, weight in weights.items()}

@@ -10,8 +10,16 @@ from typing import Any
 import numpy as np
 
 from gpuboost.cli.common import CliError, add_json, say, write_json
-from gpuboost.cli.data_options import ABOUT_TABLES, add_table_options, check_output, columns_found, names, naming, open_with_options
-from gpuboost.io import load_model
+from gpuboost.cli.data_options import (
+    ABOUT_TABLES,
+    add_table_options,
+    check_output,
+    columns_found,
+    names,
+    naming,
+    open_with_options,
+)
+from gpuboost.estimators.saving import load_model
 from gpuboost.progress import Progress
 from gpuboost.tables import ModelColumns, Table, TableError
 from gpuboost.tables.errors import check_columns, shortened
@@ -20,9 +28,10 @@ from gpuboost.tables.writing import open_writer, writable_format
 
 SUMMARY = "predict the rows of a table with a trained model"
 DESCRIPTION = """\
-Predicts the rows of a table, batch by batch: the memory it takes does not depend on the number of rows. Columns are found by the names that
-the model was trained with; others, and the target if it is there, are ignored. A model without names takes all columns in their order.
-The result has one row for each row of the table, in the same order, and appears under its name when it is complete.
+Predicts the rows of a table, batch by batch: the memory it takes does not depend on the number of
+rows. Columns are found by the names that the model was trained with; others, and the target if it
+is there, are ignored. A model without names takes all columns in their order. The result has one
+row for each row of the table, in the same order, and appears under its name when it is complete.
 """
 EPILOG = f"""\
 {ABOUT_TABLES}
@@ -41,13 +50,28 @@ BLOCK_BYTES = 1 << 24
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.add_argument("model", metavar="MODEL", help="a model that was saved by train or save_model")
+    parser.add_argument(
+        "model", metavar="MODEL", help="a model that was saved by train or save_model"
+    )
     parser.add_argument("data", metavar="DATA", help="the table to predict; - for standard input")
-    parser.add_argument("--out", metavar="FILE", default="-", help="where to write the predictions (default: standard output)")
-    parser.add_argument("--proba", action="store_true", help="write the probability of each class, too")
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        default="-",
+        help="where to write the predictions (default: standard output)",
+    )
+    parser.add_argument(
+        "--proba", action="store_true", help="write the probability of each class, too"
+    )
     parser.add_argument("--raw", action="store_true", help="write raw scores, too")
-    parser.add_argument("--id", metavar="COLUMNS", help="columns of the table to keep in the result, with commas between them")
-    parser.add_argument("--drop", metavar="COLUMNS", help="columns to leave out, for models that know no names")
+    parser.add_argument(
+        "--id",
+        metavar="COLUMNS",
+        help="columns of the table to keep in the result, with commas between them",
+    )
+    parser.add_argument(
+        "--drop", metavar="COLUMNS", help="columns to leave out, for models that know no names"
+    )
     add_table_options(parser)
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     add_json(parser)
@@ -57,7 +81,9 @@ def run(args: argparse.Namespace) -> int:
     """Read, predict and write in turns."""
     tell = (lambda text="": None) if args.quiet else say
     if args.json and args.out == "-":
-        raise CliError("--json and the predictions cannot both go to standard output: use --out FILE")
+        raise CliError(
+            "--json and the predictions cannot both go to standard output: use --out FILE"
+        )
     writable_format(args.out)
     check_output(args.out, args.data, args.model)
     model = load_model(args.model)
@@ -80,19 +106,37 @@ def run(args: argparse.Namespace) -> int:
     for note in notes:
         tell(f"note: {note}")
     seconds = time.perf_counter() - begin
-    tell(f"{n_rows:,} rows predicted in {seconds:.2f} s" + ("" if args.out == "-" else f": {args.out}"))
+    tell(
+        f"{n_rows:,} rows predicted in {seconds:.2f} s"
+        + ("" if args.out == "-" else f": {args.out}")
+    )
     if args.json:
-        write_json({"model": args.model, "data": args.data, "rows": n_rows, "out": args.out, "notes": notes, "seconds": round(seconds, 3)})
+        write_json(
+            {
+                "model": args.model,
+                "data": args.data,
+                "rows": n_rows,
+                "out": args.out,
+                "notes": notes,
+                "seconds": round(seconds, 3),
+            }
+        )
     return 0
 
 
 def _methods(model: Any, args: argparse.Namespace) -> dict[str, Any]:
     """What to ask the model, by the name of the result's columns."""
     methods = {"prediction": model.predict}
-    for asked, method, name in ((args.proba, "predict_proba", "probability"), (args.raw, "decision_function", "raw")):
+    for asked, method, name in (
+        (args.proba, "predict_proba", "probability"),
+        (args.raw, "decision_function", "raw"),
+    ):
         if asked:
             if not hasattr(model, method):
-                raise CliError(f"--{'proba' if name == 'probability' else 'raw'}: a {type(model).__name__} has no {method}")
+                raise CliError(
+                    f"--{'proba' if name == 'probability' else 'raw'}: a "
+                    f"{type(model).__name__} has no {method}"
+                )
             methods[name] = getattr(model, method)
     return methods
 
@@ -109,25 +153,38 @@ def _columns(model: Any, table: Table, drop: list[str], tell: Any) -> ModelColum
         chosen = [name for name in table.names if name not in drop]
         if len(chosen) != model.n_features_in_:
             raise TableError(
-                f"{where}: the model has {model.n_features_in_} features without names, the table has {len(chosen)} columns: "
+                f"{where}: the model has {model.n_features_in_} features without names, the "
+                f"table has {len(chosen)} columns: "
                 f"{shortened(chosen)}; leave out others with --drop"
             )
     else:
         chosen = [str(name) for name in wanted]
         missing = table.missing(chosen)
         if missing:
-            raise TableError(f"{where}: columns that the model needs are missing: {shortened(missing)}; there are {shortened(table.names)}")
+            raise TableError(
+                f"{where}: columns that the model needs are missing: {shortened(missing)}; "
+                f"there are {shortened(table.names)}"
+            )
         target = None if schema is None else schema.target
         extra = [name for name in table.names if name not in {*chosen, target}]
         if extra:
             tell(f"note: ignored columns: {shortened(extra)}")
     categories = getattr(model, "_categories", None)
-    raw = [chosen[f] for f, values in categories.values.items() if values.dtype.kind in "UO"] if categories is not None else []
+    raw = (
+        [chosen[f] for f, values in categories.values.items() if values.dtype.kind in "UO"]
+        if categories is not None
+        else []
+    )
     return ModelColumns(chosen, {} if schema is None else schema.text, raw)
 
 
-def _blocks(table: Table, columns: ModelColumns, kept: list[str], progress: Progress) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
-    """Rows to predict, many at a time, and the columns to keep of them; a block is overwritten by the next."""
+def _blocks(
+    table: Table, columns: ModelColumns, kept: list[str], progress: Progress
+) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
+    """Rows to predict, many at a time, and the columns to keep of them.
+
+    A block is overwritten by the next.
+    """
     n_features = len(columns.columns)
     size = max(256, BLOCK_BYTES // (8 * n_features))
     block = np.empty((size, n_features), object if columns.raw else table.dtype(columns.columns))
@@ -157,13 +214,17 @@ def _joined(parts: list[dict[str, Any]], kept: list[str]) -> dict[str, Any]:
         return {name: np.concatenate([part[name] for part in parts]) for name in kept}
     import pyarrow as pa
 
-    return {name: pa.chunked_array([part[name] for part in parts]).combine_chunks() for name in kept}
+    return {
+        name: pa.chunked_array([part[name] for part in parts]).combine_chunks() for name in kept
+    }
 
 
 # --- results
 
 
-def _predictions(model: Any, x: np.ndarray, methods: dict[str, Any], own: dict[str, Any]) -> dict[str, np.ndarray]:
+def _predictions(
+    model: Any, x: np.ndarray, methods: dict[str, Any], own: dict[str, Any]
+) -> dict[str, np.ndarray]:
     """Columns of the result."""
     out: dict[str, np.ndarray] = {}
     with columns_found():
@@ -178,12 +239,22 @@ def _predictions(model: Any, x: np.ndarray, methods: dict[str, Any], own: dict[s
 def _named(name: str, values: Any, classes: Any) -> dict[str, np.ndarray]:
     """One column, or one for each class or output."""
     if isinstance(values, list):  # one matrix of probabilities for each output
-        parts = [_named(f"{name}_{o}", part, own) for o, (part, own) in enumerate(zip(values, classes, strict=True))]
+        parts = [
+            _named(f"{name}_{o}", part, own)
+            for o, (part, own) in enumerate(zip(values, classes, strict=True))
+        ]
         return {key: column for part in parts for key, column in part.items()}
     if values.ndim == 1:
         return {name: _plain(values)}
-    labels = classes if name != "prediction" and classes is not None and not isinstance(classes, list) else range(values.shape[1])
-    return {f"{name}_{label}": _plain(np.ascontiguousarray(values[:, k])) for k, label in enumerate(labels)}
+    labels = (
+        classes
+        if name != "prediction" and classes is not None and not isinstance(classes, list)
+        else range(values.shape[1])
+    )
+    return {
+        f"{name}_{label}": _plain(np.ascontiguousarray(values[:, k]))
+        for k, label in enumerate(labels)
+    }
 
 
 def _plain(values: np.ndarray) -> np.ndarray:

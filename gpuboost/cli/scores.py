@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.metrics import auc
+from gpuboost.objectives.metrics import auc
 
 
 def scores(model: Any, x: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> dict[str, float]:
@@ -16,7 +16,10 @@ def scores(model: Any, x: np.ndarray, y: np.ndarray, weight: np.ndarray | None) 
         error = model.predict(x) - y
         squares = float(np.average(error**2, weights=w))
         spread = float(np.average((y - np.average(y, weights=w)) ** 2, weights=w))
-        found = {"rmse": float(np.sqrt(squares)), "mae": float(np.average(np.abs(error), weights=w))}
+        found = {
+            "rmse": float(np.sqrt(squares)),
+            "mae": float(np.average(np.abs(error), weights=w)),
+        }
         return found | ({"r2": 1.0 - squares / spread} if spread > 0 else {})
     shares = model.predict_proba(x)
     p = np.clip(shares[np.arange(len(y)), y], np.finfo(np.float64).eps, 1.0)

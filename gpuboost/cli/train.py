@@ -11,22 +11,32 @@ import numpy as np
 
 from gpuboost.backend import automatic_device, n_threads
 from gpuboost.cli.common import CliError, add_json, say, write_json
-from gpuboost.cli.data_options import ABOUT_TABLES, add_table_options, check_output, columns_found, names, naming, open_with_options
+from gpuboost.cli.data_options import (
+    ABOUT_TABLES,
+    add_table_options,
+    check_output,
+    columns_found,
+    names,
+    naming,
+    open_with_options,
+)
 from gpuboost.cli.parameters import MODELS, check_parameters, make_model, read_parameters
 from gpuboost.cli.scores import scores
-from gpuboost.extras import load
-from gpuboost.schema import TableSchema
+from gpuboost.optional import load
 from gpuboost.tables import Part, TrainingData, read_training, read_validation
 from gpuboost.tables.errors import check_columns, shortened
+from gpuboost.tables.schema import TableSchema
 from gpuboost.tables.target import TASKS, Target, codes_of, settle_target
 
 SUMMARY = "train a model on a table: writes model.gb"
 DESCRIPTION = """\
-Trains a model on a table and writes it to a file. The task is found from the target: text, true and false, two whole numbers, or up to 20
-whole numbers with ten rows for each on average are classes; other numbers are regression. What was found is printed; --task overrides it.
+Trains a model on a table and writes it to a file. The task is found from the target: text, true and
+false, two whole numbers, or up to 20 whole numbers with ten rows for each on average are classes;
+other numbers are regression. What was found is printed; --task overrides it.
 
-Without --valid a tenth of the rows, drawn at random but always the same ones, is held out to measure the model on, and the model is trained
-on the others. --valid-fraction 0 trains on all rows. Rows without a target are left out.
+Without --valid a tenth of the rows, drawn at random but always the same ones, is held out to
+measure the model on, and the model is trained on the others. --valid-fraction 0 trains on all rows.
+Rows without a target are left out.
 """
 EPILOG = f"""\
 parameters:
@@ -43,7 +53,8 @@ examples:
   gpuboost train people.csv.gz --target income --drop id,name --weight w --model forest
   zcat big.csv.gz | gpuboost train - --target y --json > result.json
 """
-#: Share of the rows that is held out unless something else was asked for, and the rows from which on there are enough for that.
+#: Share of the rows that is held out unless something else was asked for, and the rows from which
+#: on there are enough for that.
 HELD_OUT, ENOUGH_ROWS = 0.1, 200
 #: Training rows that metrics are computed on, from the first one.
 SCORED_ROWS = 100_000
@@ -52,18 +63,45 @@ SCORED_ROWS = 100_000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.add_argument("data", metavar="DATA", help="the table to train on; - for standard input")
-    parser.add_argument("parameters", metavar="key=value", nargs="*", help="parameters of the model")
-    parser.add_argument("--target", metavar="COLUMN", help="the column to predict (y for NPZ and LibSVM)")
-    parser.add_argument("--task", choices=TASKS, default="auto", help="what to predict: classes or numbers (default: by the target)")
-    parser.add_argument("--model", choices=tuple(MODELS), default="boost", help="kind of model (default: boost)")
-    parser.add_argument("--valid", metavar="FILE", help="a table to measure the model on, and for early stopping")
-    parser.add_argument("--valid-fraction", metavar="F", type=float, help="share of the rows to hold out for that (default: 0.1)")
+    parser.add_argument(
+        "parameters", metavar="key=value", nargs="*", help="parameters of the model"
+    )
+    parser.add_argument(
+        "--target", metavar="COLUMN", help="the column to predict (y for NPZ and LibSVM)"
+    )
+    parser.add_argument(
+        "--task",
+        choices=TASKS,
+        default="auto",
+        help="what to predict: classes or numbers (default: by the target)",
+    )
+    parser.add_argument(
+        "--model", choices=tuple(MODELS), default="boost", help="kind of model (default: boost)"
+    )
+    parser.add_argument(
+        "--valid", metavar="FILE", help="a table to measure the model on, and for early stopping"
+    )
+    parser.add_argument(
+        "--valid-fraction",
+        metavar="F",
+        type=float,
+        help="share of the rows to hold out for that (default: 0.1)",
+    )
     parser.add_argument("--params", metavar="FILE", help="a TOML file of parameters")
-    parser.add_argument("--drop", metavar="COLUMNS", help="columns to leave out, with commas between them")
+    parser.add_argument(
+        "--drop", metavar="COLUMNS", help="columns to leave out, with commas between them"
+    )
     parser.add_argument("--weight", metavar="COLUMN", help="the column of weights")
     add_table_options(parser)
-    parser.add_argument("--out", metavar="FILE", default="model.gb", help="where to write the model (default: model.gb)")
-    parser.add_argument("--report", metavar="FILE", help="where to write a page about the model, as HTML")
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        default="model.gb",
+        help="where to write the model (default: model.gb)",
+    )
+    parser.add_argument(
+        "--report", metavar="FILE", help="where to write a page about the model, as HTML"
+    )
     parser.add_argument("--quiet", action="store_true", help="print errors only")
     add_json(parser)
 
@@ -73,7 +111,9 @@ def run(args: argparse.Namespace) -> int:
     tell = (lambda text="": None) if args.quiet else say
     fraction = _held_out_share(args)
     parameters = read_parameters(args.params, args.parameters)
-    check_parameters(args.model, args.task, parameters, has_valid=args.valid is not None or fraction > 0)
+    check_parameters(
+        args.model, args.task, parameters, has_valid=args.valid is not None or fraction > 0
+    )
     for path in (args.out, args.report):
         if path is not None:
             check_output(path, args.data, args.valid, args.params)
@@ -84,10 +124,17 @@ def run(args: argparse.Namespace) -> int:
     data, target, schema = _read(args, fraction, parameters, tell)
     valid, y_valid = _validation(args, data, target, schema, tell)
     if valid is None and parameters.get("early_stopping_rounds") is not None:
-        raise CliError(f"early_stopping_rounds needs rows to watch; {len(data.train.x)} rows are too few to hold some out: use --valid")
+        raise CliError(
+            f"early_stopping_rounds needs rows to watch; {len(data.train.x)} rows are too few "
+            "to hold some out: use --valid"
+        )
     read = time.perf_counter()
     model = _prepared(args, parameters, data, target)
-    device = automatic_device(data.train.x.size) if model.device == "auto" and args.model == "boost" else model.device
+    device = (
+        automatic_device(data.train.x.size)
+        if model.device == "auto" and args.model == "boost"
+        else model.device
+    )
     device = "cpu" if device == "auto" else device
     tell(f"model: {type(model).__name__} on {device}, {n_threads(model.n_jobs)} threads")
     _fit(model, data.train, target.train, valid, y_valid)
@@ -113,7 +160,10 @@ def _held_out_share(args: argparse.Namespace) -> float:
     fraction = args.valid_fraction
     if args.valid is not None:
         if fraction:
-            raise CliError("--valid and --valid-fraction exclude each other: rows are held out only if no table is given for that")
+            raise CliError(
+                "--valid and --valid-fraction exclude each other: rows are held out only if no "
+                "table is given for that"
+            )
         return 0.0
     if fraction is None:
         return HELD_OUT
@@ -122,17 +172,31 @@ def _held_out_share(args: argparse.Namespace) -> float:
     return float(fraction)
 
 
-def _read(args: argparse.Namespace, fraction: float, parameters: dict[str, Any], tell: Any) -> tuple[TrainingData, Target, TableSchema]:
+def _read(
+    args: argparse.Namespace, fraction: float, parameters: dict[str, Any], tell: Any
+) -> tuple[TrainingData, Target, TableSchema]:
     """The table, and what its target asks for."""
     table = open_with_options(args.data, args)
     try:
         name = args.target or table.default_target
         if name is None:
-            raise CliError(f"--target is missing: which column is to be predicted? The columns are {shortened(table.names)}")
+            raise CliError(
+                "--target is missing: which column is to be predicted? The columns are "
+                f"{shortened(table.names)}"
+            )
         seed = parameters.get("random_state")
-        wanted = {"weight": args.weight, "drop": names(args.drop), "seed": seed if isinstance(seed, int) else 0}
+        wanted = {
+            "weight": args.weight,
+            "drop": names(args.drop),
+            "seed": seed if isinstance(seed, int) else 0,
+        }
         data = read_training(table, name, fraction=fraction, verbose=int(not args.quiet), **wanted)
-        if fraction and args.valid_fraction is None and data.valid is not None and len(data.train.x) + len(data.valid.x) < ENOUGH_ROWS:
+        if (
+            fraction
+            and args.valid_fraction is None
+            and data.valid is not None
+            and len(data.train.x) + len(data.valid.x) < ENOUGH_ROWS
+        ):
             tell(f"fewer than {ENOUGH_ROWS} rows: none is held out, the model is trained on all")
             data = read_training(table, name, fraction=0.0, **wanted)
     finally:
@@ -150,26 +214,39 @@ def _read(args: argparse.Namespace, fraction: float, parameters: dict[str, Any],
     override = " (--task changes it)" if args.task == "auto" else ""
     tell(f"task: {_task_text(target)}: {target.reason}{override}")
     if data.valid is not None:
-        tell(f"held out: {len(data.valid.x):,} rows, to measure the model on (--valid-fraction 0 trains on all)")
+        tell(
+            f"held out: {len(data.valid.x):,} rows, to measure the model on (--valid-fraction "
+            "0 trains on all)"
+        )
     if target.n_unknown:
-        tell(f"note: {target.n_unknown:,} held-out rows have a class that no other row has, and were left out")
+        tell(
+            f"note: {target.n_unknown:,} held-out rows have a class that no other row has, and "
+            "were left out"
+        )
     return data, target, schema
 
 
 def _task_text(target: Target) -> str:
-    return target.task if target.classes is None else f"{target.task}, {len(target.classes)} classes"
+    return (
+        target.task if target.classes is None else f"{target.task}, {len(target.classes)} classes"
+    )
 
 
 def _validation(
     args: argparse.Namespace, data: TrainingData, target: Target, schema: TableSchema, tell: Any
 ) -> tuple[Part | None, np.ndarray | None]:
-    """Rows to measure the model on: the table that was given for that, or those that were held out."""
+    """Rows to measure the model on.
+
+    The table that was given for that, or those that were held out.
+    """
     if args.valid is None:
         held = data.valid is not None and len(data.valid.x) > 0
         return (data.valid, target.valid) if held else (None, None)
     table = open_with_options(args.valid, args)
     try:
-        part, notes = read_validation(table, schema, data.target_values, args.weight, int(not args.quiet))
+        part, notes = read_validation(
+            table, schema, data.target_values, args.weight, int(not args.quiet)
+        )
     finally:
         table.source.close()
     tell(f"{args.valid}: {len(part.x):,} rows, to measure the model on")
@@ -178,7 +255,9 @@ def _validation(
     return part, codes_of(part.y, target, data, args.valid)
 
 
-def _prepared(args: argparse.Namespace, parameters: dict[str, Any], data: TrainingData, target: Target) -> Any:
+def _prepared(
+    args: argparse.Namespace, parameters: dict[str, Any], data: TrainingData, target: Target
+) -> Any:
     """The estimator, with a word on text columns and on progress."""
     model = make_model(args.model, target.task, parameters, target.classes)
     known = model._get_param_names()
@@ -187,13 +266,21 @@ def _prepared(args: argparse.Namespace, parameters: dict[str, Any], data: Traini
     if "categorical_features" in known:
         nominal = parameters.get("categorical_features", list(data.text) or None)
         if isinstance(nominal, list):  # the matrix has no names
-            check_columns("categorical_features", [name for name in nominal if isinstance(name, str)], data.columns)
-            nominal = [data.columns.index(name) if isinstance(name, str) else name for name in nominal]
+            check_columns(
+                "categorical_features",
+                [name for name in nominal if isinstance(name, str)],
+                data.columns,
+            )
+            nominal = [
+                data.columns.index(name) if isinstance(name, str) else name for name in nominal
+            ]
         model.categorical_features = nominal
     return model
 
 
-def _fit(model: Any, train: Part, y: np.ndarray, valid: Part | None, y_valid: np.ndarray | None) -> None:
+def _fit(
+    model: Any, train: Part, y: np.ndarray, valid: Part | None, y_valid: np.ndarray | None
+) -> None:
     if valid is None or not hasattr(model, "eval_metric"):
         model.fit(train.x, y, train.weight)
     else:
@@ -206,7 +293,10 @@ def _first(part: Part, y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, n
 
 
 def _dress(model: Any, schema: TableSchema, target: Target, parameters: dict[str, Any]) -> None:
-    """Give a model that was trained on numbers the names of its features and classes; the bar was ours, not its owner's wish."""
+    """Give a model that was trained on numbers the names of its features and classes.
+
+    The bar was ours, not its owner's wish.
+    """
     if hasattr(model, "verbose"):
         model.verbose = parameters.get("verbose", 0)
     model.table_ = schema
@@ -215,7 +305,9 @@ def _dress(model: Any, schema: TableSchema, target: Target, parameters: dict[str
         model.classes_ = target.classes
         weights = getattr(model, "class_weight", None)
         if isinstance(weights, dict):
-            model.class_weight = {target.classes[code].item(): weight for code, weight in weights.items()}
+            model.class_weight = {
+                target.classes[code].item(): weight for code, weight in weights.items()
+            }
 
 
 def _record(
@@ -264,9 +356,15 @@ def _tell_result(record: dict[str, Any], tell: Any) -> None:
     which = f"the first {SCORED_ROWS:,} training rows" if n > SCORED_ROWS else "the training rows"
     heads = {"train": which, "valid": "rows not trained on"}
     for part in reversed(found):
-        tell("  ".join(f"{name} {value:.6g}" for name, value in found[part].items()) + f"  on {heads[part]}")
+        tell(
+            "  ".join(f"{name} {value:.6g}" for name, value in found[part].items())
+            + f"  on {heads[part]}"
+        )
     tell(f"read in {record['seconds']['read']:.2f} s, trained in {record['seconds']['fit']:.2f} s")
-    tell(f"wrote {record['out']}: {record['bytes']:,} bytes, fingerprint {record['fingerprint'][:16]}...")
+    tell(
+        f"wrote {record['out']}: {record['bytes']:,} bytes, fingerprint "
+        f"{record['fingerprint'][:16]}..."
+    )
 
 
 def _write_report(
@@ -283,10 +381,23 @@ def _write_report(
     def labels(y: np.ndarray) -> np.ndarray:
         return y if target.classes is None else target.classes[y]
 
-    train = (data.train.x, labels(target.train), *([data.train.weight] if data.train.weight is not None else []))
+    train = (
+        data.train.x,
+        labels(target.train),
+        *([data.train.weight] if data.train.weight is not None else []),
+    )
     rows, y, weight = train[0], train[1], data.train.weight
     if valid is not None and y_valid is not None:
         rows, y, weight = valid.x, labels(y_valid), valid.weight
     title = f"{model.table_.target} from {os.path.basename(args.data)}"
     with columns_found():
-        model.report(args.report, rows, y, weight, title=title, train=train, timings=timings, model_path=args.out)
+        model.report(
+            args.report,
+            rows,
+            y,
+            weight,
+            title=title,
+            train=train,
+            timings=timings,
+            model_path=args.out,
+        )

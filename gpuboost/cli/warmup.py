@@ -11,8 +11,9 @@ from gpuboost.warmup import STEPS
 
 SUMMARY = "compile the CPU kernels now, so that the first training does not have to"
 DESCRIPTION = """\
-Compiles the CPU kernels and puts them into numba's cache: in an image that is built once and started often, or before a demonstration.
-Takes about a minute the first time and a few seconds after that.
+Compiles the CPU kernels and puts them into numba's cache: in an image that is built once and
+started often, or before a demonstration. Takes about a minute the first time and a few seconds
+after that.
 """
 EPILOG = """\
 examples:

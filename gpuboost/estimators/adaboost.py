@@ -10,10 +10,16 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
-from gpuboost.adaboost import AdaBoostParams, Boosted, boost_classes, boost_values, weighted_median
-from gpuboost.cart import TreeGrower, TreeParams, check_choice
-from gpuboost.estimators._classical import BaseClassical, Training
-from gpuboost.tree import ClassicalForest, ClassicalTree
+from gpuboost.estimators.classical import BaseClassical, Training
+from gpuboost.model.tree import ClassicalForest, ClassicalTree
+from gpuboost.training.adaboost import (
+    AdaBoostParams,
+    Boosted,
+    boost_classes,
+    boost_values,
+    weighted_median,
+)
+from gpuboost.training.trees import TreeGrower, TreeParams, check_choice
 
 DEFAULT = AdaBoostParams()
 #: Rows for which the predictions of all trees are held at once.
@@ -21,14 +27,22 @@ CHUNK_ROWS = 4096
 
 
 def voting_trees(trees: list[ClassicalTree], weights: np.ndarray) -> ClassicalForest:
-    """Trees whose leaves hold the tree's weight for the class they vote for: a sum over them is the vote."""
+    """Trees whose leaves hold the tree's weight for the class they vote for.
+
+    A sum over them is the vote.
+    """
 
     def votes(tree: ClassicalTree, weight: float) -> np.ndarray:
         out = np.zeros_like(tree.value)
         out[np.arange(len(out)), tree.value.argmax(axis=1)] = weight
         return out
 
-    return ClassicalForest([replace(tree, value=votes(tree, weight)) for tree, weight in zip(trees, weights, strict=True)])
+    return ClassicalForest(
+        [
+            replace(tree, value=votes(tree, weight))
+            for tree, weight in zip(trees, weights, strict=True)
+        ]
+    )
 
 
 class BaseAdaBoost(BaseClassical):
@@ -42,28 +56,45 @@ class BaseAdaBoost(BaseClassical):
         check_choice("criterion", self.criterion, self._criteria)
         check_choice("splitter", self.splitter, ("exact", "hist"))
         names = (
-            "criterion", "splitter", "max_depth", "max_bins", "min_samples_leaf", "min_weight_fraction_leaf", "max_features",
-            "categorical_split",
+            "criterion", "splitter", "max_depth", "max_bins", "min_samples_leaf",
+            "min_weight_fraction_leaf", "max_features", "categorical_split",
         )  # fmt: skip
-        params = AdaBoostParams(self.n_estimators, self.learning_rate, getattr(self, "loss", DEFAULT.loss))
+        params = AdaBoostParams(
+            self.n_estimators, self.learning_rate, getattr(self, "loss", DEFAULT.loss)
+        )
         tree_params = TreeParams(**{name: getattr(self, name) for name in names})
         self._check_device(tree_params)
         return params, tree_params
 
-    def _fit_boosted(self, X: Any, y: Any, sample_weight: Any, params: AdaBoostParams, tree_params: TreeParams, boost: Any) -> None:
+    def _fit_boosted(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        params: AdaBoostParams,
+        tree_params: TreeParams,
+        boost: Any,
+    ) -> None:
         if y is not None:
             y = column_or_1d(y, warn=True)
         data: Training = self._prepare(X, y, sample_weight, classification=boost is boost_classes)
         with self._training_backend() as backend:
-            grower = TreeGrower(data.coded(tree_params, backend.host), data.targets, tree_params, backend)
-            boosted: Boosted = boost(grower, data.x, data.y[:, 0], data.weight, params, self._seed(), backend.host)
+            grower = TreeGrower(
+                data.coded(tree_params, backend.host), data.targets, tree_params, backend
+            )
+            boosted: Boosted = boost(
+                grower, data.x, data.y[:, 0], data.weight, params, self._seed(), backend.host
+            )
         self._set_trained(data, ClassicalForest(boosted.trees))
         self.estimator_weights_, self.estimator_errors_ = boosted.weights, boosted.errors
         self.n_estimators_ = len(boosted.trees)
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Mean over the trees, by their weights, of each feature's share in the decrease of impurity."""
+        """Mean over the trees, by their weights.
+
+        Of each feature's share in the decrease of impurity.
+        """
         return self._check_fitted().importance(self.n_features_in_, self.estimator_weights_)
 
     @property
@@ -72,16 +103,19 @@ class BaseAdaBoost(BaseClassical):
 
 
 class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
-    """AdaBoost for two or more classes: small trees vote, and each is grown on weights that grew where the ones before were wrong.
+    """AdaBoost for two or more classes.
 
-    The algorithm is SAMME, which is the AdaBoost of Freund and Schapire for two classes. A tree of weighted error r gets the weight
-    ``a = learning_rate * (log((1 - r) / r) + log(n_classes - 1))`` in the vote, and rows it has wrong get ``exp(a)`` times their weight.
+    Small trees vote, and each is grown on weights that grew where the ones before were wrong.
+
+    The algorithm is SAMME, which is the AdaBoost of Freund and Schapire for two classes. A tree of
+    weighted error r gets the weight ``a = learning_rate * (log((1 - r) / r) + log(n_classes - 1))``
+    in the vote, and rows it has wrong get ``exp(a)`` times their weight.
 
     Parameters
     ----------
     n_estimators : int, default=50
-        Most rounds. Training ends before if a tree makes no error, or is no better than chance: with a warning, or with an error if it
-        is the first.
+        Most rounds. Training ends before if a tree makes no error, or is no better than chance:
+        with a warning, or with an error if it is the first.
     learning_rate : float, default=1.0
         Factor on the weights of the trees.
     max_depth : int or None, default=1
@@ -105,8 +139,8 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"`` and numbers only. Rows are predicted on
-        the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
+        and numbers only. Rows are predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -213,7 +247,11 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
 
     def _probabilities(self, decision: np.ndarray) -> np.ndarray:
         """Softmax of decision / (n_classes - 1), which SAMME is a fit of."""
-        scores = np.stack([-decision, decision], axis=1) / 2.0 if self.n_classes_ == 2 else decision / (self.n_classes_ - 1)
+        scores = (
+            np.stack([-decision, decision], axis=1) / 2.0
+            if self.n_classes_ == 2
+            else decision / (self.n_classes_ - 1)
+        )
         scores = np.exp(scores - scores.max(axis=1, keepdims=True))
         shares: np.ndarray = scores / scores.sum(axis=1, keepdims=True)
         return shares
@@ -234,7 +272,8 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: from -2 (all vote for the first) to 2 (for the second). More: for each class from -1 / (n_classes - 1) to 1.
+            Two classes: from -2 (all vote for the first) to 2 (for the second). More: for each
+            class from -1 / (n_classes - 1) to 1.
         """
         x = self._check_rows(X)
         return self._decide(self._summed(x, self._votes), float(self.estimator_weights_.sum()))
@@ -250,7 +289,8 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of ``classes_``. They rank rows well; as frequencies they are too close to each other.
+            Probabilities, in the order of ``classes_``. They rank rows well; as frequencies they
+            are too close to each other.
         """
         return self._probabilities(self.decision_function(X))
 
@@ -344,15 +384,19 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
 
 
 class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
-    """AdaBoost.R2 for numbers: each tree is grown on rows drawn by weights that shrank where the ones before were right.
+    """AdaBoost.R2 for numbers.
 
-    The prediction is the weighted median of the trees'. A tree is tried on all rows; absolute errors are divided by the largest one and put
-    through ``loss``. With their weighted mean r and ``beta = r / (1 - r)``, the tree gets the weight ``learning_rate * log(1 / beta)``.
+    Each tree is grown on rows drawn by weights that shrank where the ones before were right.
+
+    The prediction is the weighted median of the trees'. A tree is tried on all rows; absolute
+    errors are divided by the largest one and put through ``loss``. With their weighted mean r and
+    ``beta = r / (1 - r)``, the tree gets the weight ``learning_rate * log(1 / beta)``.
 
     Parameters
     ----------
     n_estimators : int, default=50
-        Most rounds. Training ends before if a tree makes no error, or if the mean loss reaches 1/2 (with a warning).
+        Most rounds. Training ends before if a tree makes no error, or if the mean loss reaches 1/2
+        (with a warning).
     learning_rate : float, default=1.0
         Factor on the weights of the trees.
     max_depth : int or None, default=3
@@ -366,7 +410,8 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
     max_bins : int, default=256
         Most bins for a feature's values with ``splitter="hist"``, 2 to 256.
     min_samples_leaf : int or float, default=1
-        Least number of drawn training rows in a leaf, or their least share; a row that is drawn twice counts once.
+        Least number of drawn training rows in a leaf, or their least share; a row that is drawn
+        twice counts once.
     min_weight_fraction_leaf : float, default=0.0
         Least share of the weight in a leaf, 0 to 0.5.
     max_features : int, float, "sqrt", "log2" or None, default=None
@@ -376,12 +421,13 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
         How the categories of a nominal column are divided.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"`` and numbers only, and no
-        ``criterion="absolute_error"``. Rows are predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
+        and numbers only, and no ``criterion="absolute_error"``. Rows are predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the draws of rows and of ``max_features``. None means 0: training is always repeatable.
+        Seed of the draws of rows and of ``max_features``. None means 0: training is always
+        repeatable.
 
     Attributes
     ----------
@@ -470,7 +516,9 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
     def _by_tree(self, x: np.ndarray) -> np.ndarray:
         """What each tree says, (n_rows, n_trees)."""
         leaves = self._leaves(x, self._forest)
-        return np.stack([tree.value[leaves[:, t], 0] for t, tree in enumerate(self._forest.trees)], axis=1)
+        return np.stack(
+            [tree.value[leaves[:, t], 0] for t, tree in enumerate(self._forest.trees)], axis=1
+        )
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict targets.
@@ -487,7 +535,9 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         """
         x = self._check_rows(X)
         chunks = (x[i : i + CHUNK_ROWS] for i in range(0, len(x), CHUNK_ROWS))
-        return np.concatenate([weighted_median(self._by_tree(chunk), self.estimator_weights_) for chunk in chunks])
+        return np.concatenate(
+            [weighted_median(self._by_tree(chunk), self.estimator_weights_) for chunk in chunks]
+        )
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Predict targets after each round.

@@ -12,9 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from gpuboost.backend import Backend, on_host
 from gpuboost.config import BoostParams
-from gpuboost.data import check_numbers, check_weight, class_codes
-from gpuboost.estimators._base import BaseBoost
-from gpuboost.losses import LOSSES
+from gpuboost.data.checks import check_numbers, check_weight, class_codes
+from gpuboost.estimators.base import BaseBoost
+from gpuboost.objectives.losses import LOSSES
 
 DEFAULT = BoostParams()
 
@@ -35,13 +35,15 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
     max_leaves : int, default=None
         Most leaves of a tree. None: no limit, or 31 for leaf-wise growth.
     leaves_per_step : int, default=1
-        Leaves that leaf-wise growth splits at once: the ones with the highest gains. More than 1 takes fewer steps, which a GPU likes;
-        the last few leaves may then differ from those of one-by-one growth.
+        Leaves that leaf-wise growth splits at once: the ones with the highest gains. More than 1
+        takes fewer steps, which a GPU likes; the last few leaves may then differ from those of
+        one-by-one growth.
     grow_policy : {"depthwise", "leafwise", "symmetric"}, default="depthwise"
-        Order of growth: level by level, always the leaf with the highest gain, or one split for all nodes of a level.
+        Order of growth: level by level, always the leaf with the highest gain, or one split for all
+        nodes of a level.
     max_bins : int, default=256
-        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin is one byte, 256 leaves 255 for
-        values.
+        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin
+        is one byte, 256 leaves 255 for values.
     min_child_weight : float, default=1.0
         Least sum of hessians in a leaf.
     min_samples_leaf : int, default=1
@@ -57,23 +59,28 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
     subsample : float, default=1.0
         Chance of each row to be used in a round.
     colsample_bytree, colsample_bylevel, colsample_bynode : float, default=1.0
-        Fractions of the features drawn for a tree, from those for a level, and from those for a node.
+        Fractions of the features drawn for a tree, from those for a level, and from those for a
+        node.
     early_stopping_rounds : int, default=None
-        Stop when the last metric on the last eval set has not improved for this many rounds; predictions then use the best round.
+        Stop when the last metric on the last eval set has not improved for this many rounds;
+        predictions then use the best round.
     eval_metric : str, callable or list, default=None
-        Metrics on the eval sets: "rmse", "mae"; or a callable ``metric(y, prediction)``, lower being better. None: the loss.
+        Metrics on the eval sets: "rmse", "mae"; or a callable ``metric(y, prediction)``, lower
+        being better. None: the loss.
     importance_type : {"gain", "split", "cover"}, default="gain"
         What ``feature_importances_`` adds up over a feature's splits.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; the model does not depend on it. "auto" takes a GPU if there is one and X has 16 million entries or more.
-        "auto" and "cuda" take the device that X is on, if it is on one.
+        Where to train; the model does not depend on it. "auto" takes a GPU if there is one and X
+        has 16 million entries or more. "auto" and "cuda" take the device that X is on, if it is on
+        one.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of row and column sampling and of rounding. None means 0: training is always repeatable.
+        Seed of row and column sampling and of rounding. None means 0: training is always
+        repeatable.
     verbose : int, default=0
-        0: quiet. 1: a progress bar with the metrics on a terminal, up to ten lines elsewhere. More: a line every this many rounds. On
-        standard error.
+        0: quiet. 1: a progress bar with the metrics on a terminal, up to ten lines elsewhere. More:
+        a line every this many rounds. On standard error.
 
     Attributes
     ----------
@@ -159,14 +166,22 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None, eval_sample_weight: Any = None) -> GPUBoostRegressor:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        eval_sample_weight: Any = None,
+    ) -> GPUBoostRegressor:
         """Train on a set of rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers; NaN means missing. A CuPy array, or anything on a CUDA device that speaks ``__cuda_array_interface__`` or DLPack, or
-            a cuDF frame: training is where it is, and X is not copied to the host.
+            Numbers; NaN means missing. A CuPy array, or anything on a CUDA device that speaks
+            ``__cuda_array_interface__`` or DLPack, or a cuDF frame: training is where it is, and X
+            is not copied to the host.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -188,7 +203,9 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
             y = check_numbers("y", y, len(X))
             weight = check_weight(on_host(sample_weight), len(X))
             evals = self._check_evals(eval_set, eval_sample_weight, params)
-            self._set_fitted(*self._fit_boosting(X, y, weight, evals, loss, "regression", 1, params), params)
+            self._set_fitted(
+                *self._fit_boosting(X, y, weight, evals, loss, "regression", 1, params), params
+            )
         return self
 
     def _check_eval_y(self, name: str, y: Any, n_rows: int) -> np.ndarray:
@@ -234,7 +251,8 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
     Parameters
     ----------
     objective : {"log_loss", "exponential"}, default="log_loss"
-        Loss to minimise. "exponential" is the loss of AdaBoost, for two classes only; it gives wrong labels much more weight.
+        Loss to minimise. "exponential" is the loss of AdaBoost, for two classes only; it gives
+        wrong labels much more weight.
     n_estimators : int, default=100
         Boosting rounds.
     learning_rate : float, default=0.1
@@ -244,13 +262,15 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
     max_leaves : int, default=None
         Most leaves of a tree. None: no limit, or 31 for leaf-wise growth.
     leaves_per_step : int, default=1
-        Leaves that leaf-wise growth splits at once: the ones with the highest gains. More than 1 takes fewer steps, which a GPU likes;
-        the last few leaves may then differ from those of one-by-one growth.
+        Leaves that leaf-wise growth splits at once: the ones with the highest gains. More than 1
+        takes fewer steps, which a GPU likes; the last few leaves may then differ from those of
+        one-by-one growth.
     grow_policy : {"depthwise", "leafwise", "symmetric"}, default="depthwise"
-        Order of growth: level by level, always the leaf with the highest gain, or one split for all nodes of a level.
+        Order of growth: level by level, always the leaf with the highest gain, or one split for all
+        nodes of a level.
     max_bins : int, default=256
-        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin is one byte, 256 leaves 255 for
-        values.
+        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin
+        is one byte, 256 leaves 255 for values.
     min_child_weight : float, default=1.0
         Least sum of hessians in a leaf.
     min_samples_leaf : int, default=1
@@ -266,26 +286,31 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
     subsample : float, default=1.0
         Chance of each row to be used in a round.
     colsample_bytree, colsample_bylevel, colsample_bynode : float, default=1.0
-        Fractions of the features drawn for a tree, from those for a level, and from those for a node.
+        Fractions of the features drawn for a tree, from those for a level, and from those for a
+        node.
     early_stopping_rounds : int, default=None
-        Stop when the last metric on the last eval set has not improved for this many rounds; predictions then use the best round.
+        Stop when the last metric on the last eval set has not improved for this many rounds;
+        predictions then use the best round.
     eval_metric : str, callable or list, default=None
-        Metrics on the eval sets: "logloss", "exponential", "error", "auc" for two classes, "mlogloss", "merror" for more; or a callable
-        ``metric(y, prediction)``, lower being better. None: the loss.
+        Metrics on the eval sets: "logloss", "exponential", "error", "auc" for two classes,
+        "mlogloss", "merror" for more; or a callable ``metric(y, prediction)``, lower being better.
+        None: the loss.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
     importance_type : {"gain", "split", "cover"}, default="gain"
         What ``feature_importances_`` adds up over a feature's splits.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; the model does not depend on it. "auto" takes a GPU if there is one and X has 16 million entries or more.
-        "auto" and "cuda" take the device that X is on, if it is on one.
+        Where to train; the model does not depend on it. "auto" takes a GPU if there is one and X
+        has 16 million entries or more. "auto" and "cuda" take the device that X is on, if it is on
+        one.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of row and column sampling and of rounding. None means 0: training is always repeatable.
+        Seed of row and column sampling and of rounding. None means 0: training is always
+        repeatable.
     verbose : int, default=0
-        0: quiet. 1: a progress bar with the metrics on a terminal, up to ten lines elsewhere. More: a line every this many rounds. On
-        standard error.
+        0: quiet. 1: a progress bar with the metrics on a terminal, up to ten lines elsewhere. More:
+        a line every this many rounds. On standard error.
 
     Attributes
     ----------
@@ -375,14 +400,22 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, eval_set: Any = None, eval_sample_weight: Any = None) -> GPUBoostClassifier:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        eval_sample_weight: Any = None,
+    ) -> GPUBoostClassifier:
         """Train on a set of rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers; NaN means missing. A CuPy array, or anything on a CUDA device that speaks ``__cuda_array_interface__`` or DLPack, or
-            a cuDF frame: training is where it is, and X is not copied to the host.
+            Numbers; NaN means missing. A CuPy array, or anything on a CUDA device that speaks
+            ``__cuda_array_interface__`` or DLPack, or a cuDF frame: training is where it is, and X
+            is not copied to the host.
         y : array-like of shape (n_samples,)
             Classes: numbers or strings.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -404,23 +437,36 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
             check_classification_targets(y)
             classes, codes = np.unique(y, return_inverse=True)
             if len(classes) < 2:
-                raise ValueError(f"y must have at least 2 classes; it has only one class: {classes[0]!r}")
+                raise ValueError(
+                    f"y must have at least 2 classes; it has only one class: {classes[0]!r}"
+                )
             weight = check_weight(on_host(sample_weight), len(X))
             if self.class_weight is not None:
                 by_class = compute_sample_weight(self.class_weight, y)
-                weight = check_weight(by_class * weight if weight.size else by_class, len(X), "class_weight")
+                weight = check_weight(
+                    by_class * weight if weight.size else by_class, len(X), "class_weight"
+                )
             if len(classes) > 2 and self.objective == "exponential":
                 raise ValueError(
-                    f"objective='exponential' is for two classes, y has {len(classes)}; use objective='log_loss' or AdaBoostClassifier"
+                    f"objective='exponential' is for two classes, y has {len(classes)}; use "
+                    "objective='log_loss' or AdaBoostClassifier"
                 )
-            task = "multiclass" if len(classes) > 2 else "exponential" if self.objective == "exponential" else "binary"
+            task = (
+                "multiclass"
+                if len(classes) > 2
+                else "exponential"
+                if self.objective == "exponential"
+                else "binary"
+            )
             loss = binary if len(classes) == 2 else LOSSES["multi_log_loss"]
             self._log_odds_factor = loss.log_odds_factor
             evals = [
                 (ex, class_codes(name, ey, classes).astype(np.float64), ew)
                 for ex, (name, ey), ew in self._check_evals(eval_set, eval_sample_weight, params)
             ]
-            fitted = self._fit_boosting(X, codes.astype(np.float64), weight, evals, loss, task, len(classes), params)
+            fitted = self._fit_boosting(
+                X, codes.astype(np.float64), weight, evals, loss, task, len(classes), params
+            )
             self._set_fitted(*fitted, params)
             self.classes_ = classes
         return self
@@ -428,7 +474,9 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
     def _check_eval_y(self, name: str, y: Any, n_rows: int) -> tuple[str, np.ndarray]:
         y = np.asarray(y)
         if y.shape != (n_rows,):
-            raise ValueError(f"{name} must have one entry for each of its {n_rows} rows; got shape {y.shape}")
+            raise ValueError(
+                f"{name} must have one entry for each of its {n_rows} rows; got shape {y.shape}"
+            )
         return name, y
 
     def _from_raw(self, backend: Backend, raw: Any) -> Any:
@@ -448,7 +496,8 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Log odds of the second of two classes (half of them with the exponential objective), or a score for each class.
+            Log odds of the second of two classes (half of them with the exponential objective), or
+            a score for each class.
         """
         return self._predict(X, lambda _, raw: raw[0] if len(raw) == 1 else raw.T.copy())
 
@@ -478,7 +527,8 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         Returns
         -------
         ndarray of shape (n_samples,)
-            The most probable class of each row; for rows on a device a CuPy array, unless the classes are not numbers.
+            The most probable class of each row; for rows on a device a CuPy array, unless the
+            classes are not numbers.
         """
         return self._predict(X, self._labels)
 

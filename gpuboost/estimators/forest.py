@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpuboost.estimators._forest import DEFAULT, N_ESTIMATORS, BaseForestClassifier, BaseForestRegressor
+from gpuboost.estimators.forest_base import (
+    DEFAULT,
+    N_ESTIMATORS,
+    BaseForestClassifier,
+    BaseForestRegressor,
+)
 
 
 class RandomForestClassifier(BaseForestClassifier):
-    """A random forest for classification: trees on bags of the rows, with the best cut among some features in every node.
+    """A random forest for classification.
+
+    Trees on bags of the rows, with the best cut among some features in every node.
 
     The features are binned once for all trees, which makes training quick on large data.
 
@@ -23,7 +30,8 @@ class RandomForestClassifier(BaseForestClassifier):
     min_samples_split : int or float, default=2
         Least number of rows of a node that is split; a float is a share of the training rows.
     min_samples_leaf : int or float, default=1
-        Least number of rows in a leaf; a float is a share of the training rows. A row that was drawn several times counts once.
+        Least number of rows in a leaf; a float is a share of the training rows. A row that was
+        drawn several times counts once.
     min_weight_fraction_leaf : float, default=0.0
         Least share of the tree's weight in a leaf.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
@@ -35,37 +43,42 @@ class RandomForestClassifier(BaseForestClassifier):
     bootstrap : bool, default=True
         Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
     max_samples : int or float, default=None
-        Draws for each bag; a float is a share of the rows, None means as many as there are rows. Only with ``bootstrap``.
+        Draws for each bag; a float is a share of the rows, None means as many as there are rows.
+        Only with ``bootstrap``.
     oob_score : bool or callable, default=False
-        Whether to judge the forest by its out-of-bag predictions; a callable ``metric(y_true, y_pred)`` replaces accuracy. Only with
-        ``bootstrap``.
+        Whether to judge the forest by its out-of-bag predictions; a callable ``metric(y_true,
+        y_pred)`` replaces accuracy. Only with ``bootstrap``.
     voting : {"soft", "hard"}, default="soft"
-        Whether the trees' class shares are averaged, or each tree votes for its most frequent class.
+        Whether the trees' class shares are averaged, or each tree votes for its most frequent
+        class.
     class_weight : dict, list of dict, "balanced", "balanced_subsample" or None, default=None
-        Weights of the classes, multiplied with ``sample_weight``; a list has one entry for each output. "balanced" gives all classes the
-        same total, "balanced_subsample" does so in every bag.
+        Weights of the classes, multiplied with ``sample_weight``; a list has one entry for each
+        output. "balanced" gives all classes the same total, "balanced_subsample" does so in every
+        bag.
     categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
-        Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame that have a category dtype. A category
-        that was not seen in training counts as missing.
+        Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame
+        that have a category dtype. A category that was not seen in training counts as missing.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
-        How categories are divided: in the order of their means (exact for two classes), one against the others, or in every possible
-        way, which beyond 10 categories gives way to the order of each class. "auto" takes "fisher" where it is exact, else "exhaustive".
+        How categories are divided: in the order of their means (exact for two classes), one against
+        the others, or in every possible way, which beyond 10 categories gives way to the order of
+        each class. "auto" takes "fisher" where it is exact, else "exhaustive".
     max_bins : int, default=256
-        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin is one byte, 256 leaves 255 for
-        values.
+        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin
+        is one byte, 256 leaves 255 for values.
     warm_start : bool, default=False
-        Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``: the forest is then exactly the one of a
-        single fit. Data and parameters must be those of the first fit.
+        Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``:
+        the forest is then exactly the one of a single fit. Data and parameters must be those of the
+        first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no ``max_leaf_nodes``. Rows are predicted
-        on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no
+        ``max_leaf_nodes``. Rows are predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The forest does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the bags and of the choice of features. None means 0: training is always repeatable.
     verbose : int, default=0
-        0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every this many trees. On standard
-        error.
+        0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every
+        this many trees. On standard error.
 
     Attributes
     ----------
@@ -85,8 +98,9 @@ class RandomForestClassifier(BaseForestClassifier):
         Trees that were grown.
     oob_score_ : float
         Accuracy of the out-of-bag predictions, or what the callable says; only with ``oob_score``.
-    oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_classes, n_outputs)
-        Mean class shares (or votes) by the trees whose bags do not have the row; NaN if all have it. Only with ``oob_score``.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes[, n_outputs])
+        Mean class shares (or votes) by the trees whose bags do not have the row; NaN if all have
+        it. Only with ``oob_score``.
 
     Examples
     --------
@@ -102,7 +116,9 @@ class RandomForestClassifier(BaseForestClassifier):
 
 
 class RandomForestRegressor(BaseForestRegressor):
-    """A random forest for regression: trees on bags of the rows, with the best cut among some features in every node.
+    """A random forest for regression.
+
+    Trees on bags of the rows, with the best cut among some features in every node.
 
     The features are binned once for all trees, which makes training quick on large data.
 
@@ -111,13 +127,15 @@ class RandomForestRegressor(BaseForestRegressor):
     n_estimators : int, default=100
         Trees.
     criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
-        What splits reduce. Leaves predict the mean, or with "absolute_error" the median; "poisson" needs targets of at least 0.
+        What splits reduce. Leaves predict the mean, or with "absolute_error" the median; "poisson"
+        needs targets of at least 0.
     max_depth : int, default=None
         Most splits between the root and a leaf; None: no limit.
     min_samples_split : int or float, default=2
         Least number of rows of a node that is split; a float is a share of the training rows.
     min_samples_leaf : int or float, default=1
-        Least number of rows in a leaf; a float is a share of the training rows. A row that was drawn several times counts once.
+        Least number of rows in a leaf; a float is a share of the training rows. A row that was
+        drawn several times counts once.
     min_weight_fraction_leaf : float, default=0.0
         Least share of the tree's weight in a leaf.
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
@@ -129,34 +147,38 @@ class RandomForestRegressor(BaseForestRegressor):
     bootstrap : bool, default=True
         Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
     max_samples : int or float, default=None
-        Draws for each bag; a float is a share of the rows, None means as many as there are rows. Only with ``bootstrap``.
+        Draws for each bag; a float is a share of the rows, None means as many as there are rows.
+        Only with ``bootstrap``.
     oob_score : bool or callable, default=False
-        Whether to judge the forest by its out-of-bag predictions; a callable ``metric(y_true, y_pred)`` replaces R2. Only with
-        ``bootstrap``.
+        Whether to judge the forest by its out-of-bag predictions; a callable ``metric(y_true,
+        y_pred)`` replaces R2. Only with ``bootstrap``.
     keep_targets : bool, default=False
-        Whether to keep the training targets of all leaves, 12 bytes for each row of each bag: ``predict_quantiles`` needs them.
+        Whether to keep the training targets of all leaves, 12 bytes for each row of each bag:
+        ``predict_quantiles`` needs them.
     categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
-        Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame that have a category dtype. A category
-        that was not seen in training counts as missing.
+        Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame
+        that have a category dtype. A category that was not seen in training counts as missing.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
-        How categories are divided: in the order of their means (exact for one output), one against the others, or in every possible
-        way, which beyond 10 categories gives way to the order of each output. "auto" takes "fisher" where it is exact, else "exhaustive".
+        How categories are divided: in the order of their means (exact for one output), one against
+        the others, or in every possible way, which beyond 10 categories gives way to the order of
+        each output. "auto" takes "fisher" where it is exact, else "exhaustive".
     max_bins : int, default=256
-        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin is one byte, 256 leaves 255 for
-        values.
+        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin
+        is one byte, 256 leaves 255 for values.
     warm_start : bool, default=False
-        Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``: the forest is then exactly the one of a
-        single fit. Data and parameters must be those of the first fit.
+        Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``:
+        the forest is then exactly the one of a single fit. Data and parameters must be those of the
+        first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no ``criterion="absolute_error"`` or
-        ``max_leaf_nodes``. Rows are predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no
+        ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The forest does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the bags and of the choice of features. None means 0: training is always repeatable.
     verbose : int, default=0
-        0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every this many trees. On standard
-        error.
+        0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every
+        this many trees. On standard error.
 
     Attributes
     ----------
@@ -173,7 +195,8 @@ class RandomForestRegressor(BaseForestRegressor):
     oob_score_ : float
         R2 of the out-of-bag predictions, or what the callable says; only with ``oob_score``.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Mean prediction by the trees whose bags do not have the row; NaN if all have it. Only with ``oob_score``.
+        Mean prediction by the trees whose bags do not have the row; NaN if all have it. Only with
+        ``oob_score``.
 
     Examples
     --------
@@ -192,7 +215,9 @@ class RandomForestRegressor(BaseForestRegressor):
 
 
 class ExtraTreesClassifier(BaseForestClassifier):
-    """Extremely randomised trees for classification: of the drawn features, each gets one random cut, and the best of these cuts is taken.
+    """Extremely randomised trees for classification.
+
+    Of the drawn features, each gets one random cut, and the best of these cuts is taken.
 
     The features are binned once for all trees; a random cut falls on the border of a bin.
 
@@ -207,7 +232,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
     min_samples_split : int or float, default=2
         Least number of rows of a node that is split; a float is a share of the training rows.
     min_samples_leaf : int or float, default=1
-        Least number of rows in a leaf; a float is a share of the training rows. A row that was drawn several times counts once.
+        Least number of rows in a leaf; a float is a share of the training rows. A row that was
+        drawn several times counts once.
     min_weight_fraction_leaf : float, default=0.0
         Least share of the tree's weight in a leaf.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
@@ -219,34 +245,40 @@ class ExtraTreesClassifier(BaseForestClassifier):
     bootstrap : bool, default=False
         Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
     max_samples : int or float, default=None
-        Draws for each bag; a float is a share of the rows, None means as many as there are rows. Only with ``bootstrap``.
+        Draws for each bag; a float is a share of the rows, None means as many as there are rows.
+        Only with ``bootstrap``.
     oob_score : bool or callable, default=False
-        Whether to judge the forest by its out-of-bag predictions; a callable ``metric(y_true, y_pred)`` replaces accuracy. Only with
-        ``bootstrap``.
+        Whether to judge the forest by its out-of-bag predictions; a callable ``metric(y_true,
+        y_pred)`` replaces accuracy. Only with ``bootstrap``.
     voting : {"soft", "hard"}, default="soft"
-        Whether the trees' class shares are averaged, or each tree votes for its most frequent class.
+        Whether the trees' class shares are averaged, or each tree votes for its most frequent
+        class.
     class_weight : dict, list of dict, "balanced", "balanced_subsample" or None, default=None
-        Weights of the classes, multiplied with ``sample_weight``; a list has one entry for each output. "balanced" gives all classes the
-        same total, "balanced_subsample" does so in every bag.
+        Weights of the classes, multiplied with ``sample_weight``; a list has one entry for each
+        output. "balanced" gives all classes the same total, "balanced_subsample" does so in every
+        bag.
     categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
-        Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame that have a category dtype. A category
-        that was not seen in training counts as missing. A cut sends each category left or right by chance.
+        Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame
+        that have a category dtype. A category that was not seen in training counts as missing. A
+        cut sends each category left or right by chance.
     max_bins : int, default=256
-        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin is one byte, 256 leaves 255 for
-        values.
+        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin
+        is one byte, 256 leaves 255 for values.
     warm_start : bool, default=False
-        Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``: the forest is then exactly the one of a
-        single fit. Data and parameters must be those of the first fit.
+        Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``:
+        the forest is then exactly the one of a single fit. Data and parameters must be those of the
+        first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no ``max_leaf_nodes``. Rows are predicted
-        on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no
+        ``max_leaf_nodes``. Rows are predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The forest does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the bags and of the choice of features and cuts. None means 0: training is always repeatable.
+        Seed of the bags and of the choice of features and cuts. None means 0: training is always
+        repeatable.
     verbose : int, default=0
-        0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every this many trees. On standard
-        error.
+        0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every
+        this many trees. On standard error.
 
     Attributes
     ----------
@@ -266,8 +298,9 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Trees that were grown.
     oob_score_ : float
         Accuracy of the out-of-bag predictions, or what the callable says; only with ``oob_score``.
-    oob_decision_function_ : ndarray of shape (n_samples, n_classes) or (n_samples, n_classes, n_outputs)
-        Mean class shares (or votes) by the trees whose bags do not have the row; NaN if all have it. Only with ``oob_score``.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes[, n_outputs])
+        Mean class shares (or votes) by the trees whose bags do not have the row; NaN if all have
+        it. Only with ``oob_score``.
 
     Examples
     --------
@@ -332,7 +365,9 @@ class ExtraTreesClassifier(BaseForestClassifier):
 
 
 class ExtraTreesRegressor(BaseForestRegressor):
-    """Extremely randomised trees for regression: of the drawn features, each gets one random cut, and the best of these cuts is taken.
+    """Extremely randomised trees for regression.
+
+    Of the drawn features, each gets one random cut, and the best of these cuts is taken.
 
     The features are binned once for all trees; a random cut falls on the border of a bin.
 
@@ -341,13 +376,15 @@ class ExtraTreesRegressor(BaseForestRegressor):
     n_estimators : int, default=100
         Trees.
     criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
-        What splits reduce. Leaves predict the mean, or with "absolute_error" the median; "poisson" needs targets of at least 0.
+        What splits reduce. Leaves predict the mean, or with "absolute_error" the median; "poisson"
+        needs targets of at least 0.
     max_depth : int, default=None
         Most splits between the root and a leaf; None: no limit.
     min_samples_split : int or float, default=2
         Least number of rows of a node that is split; a float is a share of the training rows.
     min_samples_leaf : int or float, default=1
-        Least number of rows in a leaf; a float is a share of the training rows. A row that was drawn several times counts once.
+        Least number of rows in a leaf; a float is a share of the training rows. A row that was
+        drawn several times counts once.
     min_weight_fraction_leaf : float, default=0.0
         Least share of the tree's weight in a leaf.
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
@@ -359,31 +396,36 @@ class ExtraTreesRegressor(BaseForestRegressor):
     bootstrap : bool, default=False
         Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
     max_samples : int or float, default=None
-        Draws for each bag; a float is a share of the rows, None means as many as there are rows. Only with ``bootstrap``.
+        Draws for each bag; a float is a share of the rows, None means as many as there are rows.
+        Only with ``bootstrap``.
     oob_score : bool or callable, default=False
-        Whether to judge the forest by its out-of-bag predictions; a callable ``metric(y_true, y_pred)`` replaces R2. Only with
-        ``bootstrap``.
+        Whether to judge the forest by its out-of-bag predictions; a callable ``metric(y_true,
+        y_pred)`` replaces R2. Only with ``bootstrap``.
     keep_targets : bool, default=False
-        Whether to keep the training targets of all leaves, 12 bytes for each row of each bag: ``predict_quantiles`` needs them.
+        Whether to keep the training targets of all leaves, 12 bytes for each row of each bag:
+        ``predict_quantiles`` needs them.
     categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
-        Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame that have a category dtype. A category
-        that was not seen in training counts as missing. A cut sends each category left or right by chance.
+        Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame
+        that have a category dtype. A category that was not seen in training counts as missing. A
+        cut sends each category left or right by chance.
     max_bins : int, default=256
-        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin is one byte, 256 leaves 255 for
-        values.
+        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin
+        is one byte, 256 leaves 255 for values.
     warm_start : bool, default=False
-        Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``: the forest is then exactly the one of a
-        single fit. Data and parameters must be those of the first fit.
+        Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``:
+        the forest is then exactly the one of a single fit. Data and parameters must be those of the
+        first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no ``criterion="absolute_error"`` or
-        ``max_leaf_nodes``. Rows are predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no
+        ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The forest does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the bags and of the choice of features and cuts. None means 0: training is always repeatable.
+        Seed of the bags and of the choice of features and cuts. None means 0: training is always
+        repeatable.
     verbose : int, default=0
-        0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every this many trees. On standard
-        error.
+        0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every
+        this many trees. On standard error.
 
     Attributes
     ----------
@@ -400,7 +442,8 @@ class ExtraTreesRegressor(BaseForestRegressor):
     oob_score_ : float
         R2 of the out-of-bag predictions, or what the callable says; only with ``oob_score``.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Mean prediction by the trees whose bags do not have the row; NaN if all have it. Only with ``oob_score``.
+        Mean prediction by the trees whose bags do not have the row; NaN if all have it. Only with
+        ``oob_score``.
 
     Examples
     --------

@@ -14,12 +14,28 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import Bunch
 
 from gpuboost.backend import Backend
-from gpuboost.cart import CLASS_CRITERIA, VALUE_CRITERIA, GrowingTree, TreeGrower, TreeParams, TreeTargets, check_choice
 from gpuboost.config import Number
-from gpuboost.data import check_weight, class_codes, to_native
-from gpuboost.estimators._classical import BaseClassical, Training, check_counts
-from gpuboost.pruning import PruningPath, choose_alpha, losses_along, node_losses, prune, reduce_error, weakest_links
-from gpuboost.tree import ClassicalForest, ClassicalTree
+from gpuboost.data.checks import check_weight, class_codes, to_native
+from gpuboost.data.targets import TreeTargets
+from gpuboost.estimators.classical import BaseClassical, Training, check_counts
+from gpuboost.model.pruning import (
+    PruningPath,
+    choose_alpha,
+    losses_along,
+    node_losses,
+    prune,
+    reduce_error,
+    weakest_links,
+)
+from gpuboost.model.tree import ClassicalForest, ClassicalTree
+from gpuboost.training.trees import (
+    CLASS_CRITERIA,
+    VALUE_CRITERIA,
+    GrowingTree,
+    TreeGrower,
+    TreeParams,
+    check_choice,
+)
 
 #: What the key of a tree is for: the first counter of ``Backend.mix_key``.
 TREES = 4
@@ -46,24 +62,39 @@ class BaseDecisionTree(BaseClassical):
         """Parameters as a checked config; raises before any work is done."""
         check_choice("criterion", self.criterion, self._criteria)
         names = (
-            "criterion", "splitter", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf",
-            "min_impurity_decrease", "max_leaf_nodes", "max_features", "categorical_split", "max_bins",
+            "criterion", "splitter", "max_depth", "min_samples_split", "min_samples_leaf",
+            "min_weight_fraction_leaf", "min_impurity_decrease", "max_leaf_nodes", "max_features",
+            "categorical_split", "max_bins",
         )  # fmt: skip
         params = TreeParams(**{name: getattr(self, name) for name in names})
         self._check_device(params)
         if self.ccp_alpha != "cv":
             if isinstance(self.ccp_alpha, str):
-                raise ValueError(f"ccp_alpha must be a number at least 0 or 'cv'; got {self.ccp_alpha!r}")
+                raise ValueError(
+                    f"ccp_alpha must be a number at least 0 or 'cv'; got {self.ccp_alpha!r}"
+                )
             Number(0).check("ccp_alpha", self.ccp_alpha)
         if isinstance(self.cv, (numbers.Integral, type(None))):
             Number(2, integer=True).check("cv", self.cv)
-        elif not hasattr(self.cv, "split") and not isinstance(self.cv, Iterable) or isinstance(self.cv, str):
-            raise ValueError(f"cv must be an integer at least 2, a splitter of scikit-learn or an iterable of splits; got {self.cv!r}")
+        elif (
+            not hasattr(self.cv, "split")
+            and not isinstance(self.cv, Iterable)
+            or isinstance(self.cv, str)
+        ):
+            raise ValueError(
+                "cv must be an integer at least 2, a splitter of scikit-learn or an iterable "
+                f"of splits; got {self.cv!r}"
+            )
         if params.splitter == "midpoint":
             if params.max_features is not None:
-                raise ValueError(f"max_features must be None with splitter='midpoint', which draws one; got {params.max_features!r}")
+                raise ValueError(
+                    "max_features must be None with splitter='midpoint', which draws one; got "
+                    f"{params.max_features!r}"
+                )
         elif self.feature_probabilities is not None:
-            raise ValueError(f"feature_probabilities needs splitter='midpoint'; got splitter={params.splitter!r}")
+            raise ValueError(
+                f"feature_probabilities needs splitter='midpoint'; got splitter={params.splitter!r}"
+            )
         return params
 
     def _check_probabilities(self, n_features: int) -> np.ndarray | None:
@@ -72,9 +103,14 @@ class BaseDecisionTree(BaseClassical):
             return None
         given: np.ndarray = np.asarray(self.feature_probabilities, np.float64)
         if given.shape != (n_features,):
-            raise ValueError(f"feature_probabilities must have one entry for each of the {n_features} features; got shape {given.shape}")
+            raise ValueError(
+                f"feature_probabilities must have one entry for each of the {n_features} "
+                f"features; got shape {given.shape}"
+            )
         if not np.isfinite(given).all() or (given < 0).any() or not given.any():
-            raise ValueError(f"feature_probabilities must be finite, not negative and not all zero; got {given}")
+            raise ValueError(
+                f"feature_probabilities must be finite, not negative and not all zero; got {given}"
+            )
         shares: np.ndarray = given / given.sum()
         return shares
 
@@ -84,17 +120,24 @@ class BaseDecisionTree(BaseClassical):
             folds = self._held_out(data) if self.ccp_alpha == "cv" else []
             data = data.without_weightless_rows()
             if params.splitter == "midpoint" and data.categories.values:
-                raise ValueError("categorical_features cannot be used with splitter='midpoint': categories have no middle")
+                raise ValueError(
+                    "categorical_features cannot be used with splitter='midpoint': categories "
+                    "have no middle"
+                )
             if params.criterion == "poisson":
                 check_counts(data)
             tree, self.ccp_alpha_ = self._grow(data, params, folds)
             self._set_trained(data, ClassicalForest([tree]))
 
-    def _grow(self, data: Training, params: TreeParams, folds: list[np.ndarray]) -> tuple[ClassicalTree, float]:
+    def _grow(
+        self, data: Training, params: TreeParams, folds: list[np.ndarray]
+    ) -> tuple[ClassicalTree, float]:
         """The pruned tree, and the alpha it was pruned with."""
         probability = self._check_probabilities(data.x.shape[1])
         with self._training_backend() as backend:
-            grower = TreeGrower(data.coded(params, backend.host), data.targets, params, backend, probability)
+            grower = TreeGrower(
+                data.coded(params, backend.host), data.targets, params, backend, probability
+            )
             tree = grower.grow(GrowingTree(data.weight, backend.mix_key(self._seed(), TREES)))
             if self.ccp_alpha == "cv":
                 alpha = self._cross_validated_alpha(data, grower, tree, folds, backend.host)
@@ -103,9 +146,17 @@ class BaseDecisionTree(BaseClassical):
         return (prune(tree, alpha) if alpha > 0 else tree), alpha
 
     def _cross_validated_alpha(
-        self, data: Training, grower: TreeGrower, tree: ClassicalTree, folds: list[np.ndarray], backend: Backend
+        self,
+        data: Training,
+        grower: TreeGrower,
+        tree: ClassicalTree,
+        folds: list[np.ndarray],
+        backend: Backend,
     ) -> float:
-        """The best alpha of the tree's pruning path, judged by rows that the trees of the folds have not seen."""
+        """The best alpha of the tree's pruning path.
+
+        Judged by rows that the trees of the folds have not seen.
+        """
 
         def without_fold(i: int) -> GrowingTree:
             weight = data.weight.copy()
@@ -117,7 +168,13 @@ class BaseDecisionTree(BaseClassical):
             path = weakest_links(own)
             leaves = np.empty((len(rows), 1), np.int32)
             backend.find_leaves(data.x[rows], ClassicalForest([own]), leaves)
-            losses = node_losses(own, leaves[:, 0], data.targets.of_rows(rows), data.weight[rows], self.criterion == "absolute_error")
+            losses = node_losses(
+                own,
+                leaves[:, 0],
+                data.targets.of_rows(rows),
+                data.weight[rows],
+                self.criterion == "absolute_error",
+            )
             judged.append((path, losses_along(own, path, losses)))
         return choose_alpha(weakest_links(tree), judged)
 
@@ -134,7 +191,10 @@ class BaseDecisionTree(BaseClassical):
             folds = []
             for rest, rows in check_cv(self.cv).split(data.x, y):
                 if len(rest) + len(rows) != len(y) or not known[rest].any():
-                    raise ValueError("the training part of a fold must have weight, and be all rows that are not held out")
+                    raise ValueError(
+                        "the training part of a fold must have weight, and be all rows that "
+                        "are not held out"
+                    )
                 folds.append(number[rows[known[rows]]])
             return folds
         except ValueError as error:
@@ -157,17 +217,21 @@ class BaseDecisionTree(BaseClassical):
         Returns
         -------
         Bunch
-            ``ccp_alphas``, rising, and ``impurities``: the weighted mean impurity of the leaves of the tree that each alpha leaves.
+            ``ccp_alphas``, rising, and ``impurities``: the weighted mean impurity of the leaves of
+            the tree that each alpha leaves.
         """
         model = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
         path = weakest_links(model._forest.trees[0])
         return Bunch(ccp_alphas=path.alphas, impurities=path.impurities)
 
-    def prune_reduced_error(self, X_val: Any, y_val: Any, sample_weight: Any = None) -> BaseDecisionTree:
+    def prune_reduced_error(
+        self, X_val: Any, y_val: Any, sample_weight: Any = None
+    ) -> BaseDecisionTree:
         """Prune the fitted tree by a validation set (reduced-error pruning).
 
-        From the bottom up, a subtree becomes a leaf if the error on the validation set does not get worse by it. The error is the share
-        of wrong classes, or the squared error (the absolute one with ``criterion="absolute_error"``).
+        From the bottom up, a subtree becomes a leaf if the error on the validation set does not get
+        worse by it. The error is the share of wrong classes, or the squared error (the absolute one
+        with ``criterion="absolute_error"``).
 
         Parameters
         ----------
@@ -187,11 +251,17 @@ class BaseDecisionTree(BaseClassical):
         x, y = self._validate(self._categories.encode(X_val), y_val, reset=False, multi_output=True)
         y = y.reshape(len(y), -1)
         if y.shape[1] != self.n_outputs_:
-            raise ValueError(f"y_val must have {self.n_outputs_} outputs as in training; got {y.shape[1]}")
+            raise ValueError(
+                f"y_val must have {self.n_outputs_} outputs as in training; got {y.shape[1]}"
+            )
         weight = check_weight(sample_weight, len(y))
         leaves = self._leaves(to_native(x), forest)[:, 0]
         losses = node_losses(
-            forest.trees[0], leaves, self._targets(y), weight if weight.size else np.ones(len(y)), self.criterion == "absolute_error"
+            forest.trees[0],
+            leaves,
+            self._targets(y),
+            weight if weight.size else np.ones(len(y)),
+            self.criterion == "absolute_error",
         )
         self._forest = ClassicalForest([reduce_error(forest.trees[0], losses)])
         return self
@@ -201,14 +271,19 @@ class BaseDecisionTree(BaseClassical):
         if self._criteria is VALUE_CRITERIA:
             return TreeTargets.of_values(np.asarray(y, np.float64))
         classes = [self.classes_] if self._one_column else self.classes_
-        codes = np.stack([class_codes("y_val", y[:, o], own) for o, own in enumerate(classes)], axis=1)
+        codes = np.stack(
+            [class_codes("y_val", y[:, o], own) for o, own in enumerate(classes)], axis=1
+        )
         return TreeTargets.of_classes(codes, [len(own) for own in classes])
 
     # --- the fitted tree
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Share of each feature in the decrease of impurity (mean decrease in impurity); all 0 if the tree has no split."""
+        """Share of each feature in the decrease of impurity (mean decrease in impurity).
+
+        All 0 if the tree has no split.
+        """
         return self._check_fitted().trees[0].importance(self.n_features_in_)
 
     def get_depth(self) -> int:
@@ -273,12 +348,14 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     Parameters
     ----------
     criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
-        Impurity that splits decrease; "entropy" and "log_loss" are the same, in bits. "misclassification" is not strictly concave: a split
-        that carves out a pure node can count for nothing, so it is better kept for pruning.
+        Impurity that splits decrease; "entropy" and "log_loss" are the same, in bits.
+        "misclassification" is not strictly concave: a split that carves out a pure node can count
+        for nothing, so it is better kept for pruning.
     splitter : {"exact", "hist", "random", "midpoint"}, default="exact"
-        How a node's split is found: the best of all cuts; the best of the cuts between at most ``max_bins`` bins; the best of one cut per
-        feature, drawn between the lowest and the highest value of the node; or the middle of the node's cell, along one feature that is
-        drawn without looking at y.
+        How a node's split is found: the best of all cuts; the best of the cuts between at most
+        ``max_bins`` bins; the best of one cut per feature, drawn between the lowest and the highest
+        value of the node; or the middle of the node's cell, along one feature that is drawn without
+        looking at y.
     max_depth : int, default=None
         Most splits between the root and a leaf. None: no limit.
     min_samples_split : int or float, default=2
@@ -288,32 +365,38 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     min_weight_fraction_leaf : float, default=0.0
         Least share of the total weight in a leaf.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features that a node draws to look at; a float is a share of them. None: all. Not with ``splitter="midpoint"``, which draws one.
+        Features that a node draws to look at; a float is a share of them. None: all. Not with
+        ``splitter="midpoint"``, which draws one.
     max_leaf_nodes : int, default=None
         Most leaves; the node with the highest gain is split first then. None: no limit.
     min_impurity_decrease : float, default=0.0
         Least decrease of the impurity by a split, times the node's share of the weight.
     class_weight : dict, list of dict, "balanced" or None, default=None
-        Weights of the classes, multiplied with ``sample_weight``; a list has one entry for each output.
+        Weights of the classes, multiplied with ``sample_weight``; a list has one entry for each
+        output.
     ccp_alpha : float or "cv", default=0.0
-        Price of a leaf: the tree is pruned to the subtree that minimises impurity + ``ccp_alpha`` * leaves. "cv" chooses the price by
-        cross-validation, the simplest tree among equals.
+        Price of a leaf: the tree is pruned to the subtree that minimises impurity + ``ccp_alpha`` *
+        leaves. "cv" chooses the price by cross-validation, the simplest tree among equals.
     cv : int, splitter or iterable of splits, default=5
-        Folds for ``ccp_alpha="cv"``: their number (shuffled, with the classes in proportion), a splitter of scikit-learn, or splits.
+        Folds for ``ccp_alpha="cv"``: their number (shuffled, with the classes in proportion), a
+        splitter of scikit-learn, or splits.
     categorical_features : list, "from_dtype" or None, default=None
-        Nominal features: numbers, names or a mask of columns, or all columns of a data frame that have a category dtype. Their values may
-        be numbers or strings; a value that training has not seen counts as missing.
+        Nominal features: numbers, names or a mask of columns, or all columns of a data frame that
+        have a category dtype. Their values may be numbers or strings; a value that training has not
+        seen counts as missing.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
-        How "exact" and "hist" divide categories: in the order of their shares of a class (Fisher; the best division for two classes), one
-        against the others, or in every way (up to 10 categories in a node, else as "fisher"). "auto" takes every way where the order is
-        not known to be best: with three classes or more.
+        How "exact" and "hist" divide categories: in the order of their shares of a class (Fisher;
+        the best division for two classes), one against the others, or in every way (up to 10
+        categories in a node, else as "fisher"). "auto" takes every way where the order is not known
+        to be best: with three classes or more.
     feature_probabilities : array-like of shape (n_features,), default=None
-        Only for ``splitter="midpoint"``: probabilities with which features are drawn, in any unit. None: all the same.
+        Only for ``splitter="midpoint"``: probabilities with which features are drawn, in any unit.
+        None: all the same.
     max_bins : int, default=256
         Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"`` and numbers only, and no
-        ``max_leaf_nodes``. Rows are predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
+        and numbers only, and no ``max_leaf_nodes``. Rows are predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -412,10 +495,14 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         """
         params = self._check_params()
         if isinstance(self.class_weight, str) and self.class_weight != "balanced":
-            raise ValueError(f"class_weight must be None, 'balanced', a dict or a list of dicts; got {self.class_weight!r}")
+            raise ValueError(
+                "class_weight must be None, 'balanced', a dict or a list of dicts; got "
+                f"{self.class_weight!r}"
+            )
         if params.criterion == "misclassification":
             warnings.warn(
-                "criterion='misclassification' is not strictly concave: a split that carves out a pure node can have a gain of 0, and is "
+                "criterion='misclassification' is not strictly concave: a split that carves "
+                "out a pure node can have a gain of 0, and is "
                 "then passed over. 'gini' and 'entropy' see it",
                 UserWarning,
                 stacklevel=2,
@@ -449,7 +536,8 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or list of them
-            Shares of the classes in the row's leaf, in the order of ``classes_``; one array for each output.
+            Shares of the classes in the row's leaf, in the order of ``classes_``; one array for
+            each output.
         """
         return self._by_output(self._values(X))
 
@@ -476,12 +564,14 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     Parameters
     ----------
     criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
-        Impurity that splits decrease: the variance, the mean distance from the median, or half the mean Poisson deviance, which needs
-        targets of at least 0. Leaves predict means, with "absolute_error" medians.
+        Impurity that splits decrease: the variance, the mean distance from the median, or half the
+        mean Poisson deviance, which needs targets of at least 0. Leaves predict means, with
+        "absolute_error" medians.
     splitter : {"exact", "hist", "random", "midpoint"}, default="exact"
-        How a node's split is found: the best of all cuts; the best of the cuts between at most ``max_bins`` bins; the best of one cut per
-        feature, drawn between the lowest and the highest value of the node; or the middle of the node's cell, along one feature that is
-        drawn without looking at y.
+        How a node's split is found: the best of all cuts; the best of the cuts between at most
+        ``max_bins`` bins; the best of one cut per feature, drawn between the lowest and the highest
+        value of the node; or the middle of the node's cell, along one feature that is drawn without
+        looking at y.
     max_depth : int, default=None
         Most splits between the root and a leaf. None: no limit.
     min_samples_split : int or float, default=2
@@ -491,30 +581,36 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     min_weight_fraction_leaf : float, default=0.0
         Least share of the total weight in a leaf.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features that a node draws to look at; a float is a share of them. None: all. Not with ``splitter="midpoint"``, which draws one.
+        Features that a node draws to look at; a float is a share of them. None: all. Not with
+        ``splitter="midpoint"``, which draws one.
     max_leaf_nodes : int, default=None
         Most leaves; the node with the highest gain is split first then. None: no limit.
     min_impurity_decrease : float, default=0.0
         Least decrease of the impurity by a split, times the node's share of the weight.
     ccp_alpha : float or "cv", default=0.0
-        Price of a leaf: the tree is pruned to the subtree that minimises impurity + ``ccp_alpha`` * leaves. "cv" chooses the price by
-        cross-validation, the simplest tree among equals.
+        Price of a leaf: the tree is pruned to the subtree that minimises impurity + ``ccp_alpha`` *
+        leaves. "cv" chooses the price by cross-validation, the simplest tree among equals.
     cv : int, splitter or iterable of splits, default=5
-        Folds for ``ccp_alpha="cv"``: their number (shuffled), a splitter of scikit-learn, or splits.
+        Folds for ``ccp_alpha="cv"``: their number (shuffled), a splitter of scikit-learn, or
+        splits.
     categorical_features : list, "from_dtype" or None, default=None
-        Nominal features: numbers, names or a mask of columns, or all columns of a data frame that have a category dtype. Their values may
-        be numbers or strings; a value that training has not seen counts as missing.
+        Nominal features: numbers, names or a mask of columns, or all columns of a data frame that
+        have a category dtype. Their values may be numbers or strings; a value that training has not
+        seen counts as missing.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
-        How "exact" and "hist" divide categories: in the order of their means (Fisher; the best division for one output, absolute error
-        aside), one against the others, or in every way (up to 10 categories in a node, else as "fisher"). "auto" takes every way if there
-        are several outputs.
+        How "exact" and "hist" divide categories: in the order of their means (Fisher; the best
+        division for one output, absolute error aside), one against the others, or in every way (up
+        to 10 categories in a node, else as "fisher"). "auto" takes every way if there are several
+        outputs.
     feature_probabilities : array-like of shape (n_features,), default=None
-        Only for ``splitter="midpoint"``: probabilities with which features are drawn, in any unit. None: all the same.
+        Only for ``splitter="midpoint"``: probabilities with which features are drawn, in any unit.
+        None: all the same.
     max_bins : int, default=256
         Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"`` and numbers only, and no
-        ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
+        and numbers only, and no ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are
+        predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None

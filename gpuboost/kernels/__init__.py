@@ -1,4 +1,7 @@
-"""Device kernels. Their sources are in the repository's top-level `kernels/` folder; a wheel ships them in this package."""
+"""Device kernels. Their sources are in the repository's top-level `kernels/` folder.
+
+A wheel ships them in this package.
+"""
 
 from pathlib import Path
 

@@ -10,8 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from gpuboost.extras import load
-from gpuboost.files import atomic_write
+from gpuboost.atomic_files import atomic_write
+from gpuboost.optional import load
 
 
 def page_style() -> str:
@@ -43,10 +43,19 @@ def write_report(
         file.write(page.encode("utf-8"))
 
 
-def _page(model: Any, X: Any, y: Any, sample_weight: Any, title: Any, train: Any, timings: dict[str, float], model_path: Any) -> str:
+def _page(
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    title: Any,
+    train: Any,
+    timings: dict[str, float],
+    model_path: Any,
+) -> str:
     """The text of the page."""
     jinja2 = load("jinja2", "a report")
-    from gpuboost.importance import mdi
+    from gpuboost.explain.importance import mdi
     from gpuboost.report import sections
     from gpuboost.report.subject import Subject, printable
     from gpuboost.report.words import seconds
@@ -57,12 +66,16 @@ def _page(model: Any, X: Any, y: Any, sample_weight: Any, title: Any, train: Any
     if X is not None:
         sets["these rows"] = sections.Judged.of(subject, subject.rows(X, y, sample_weight, "X"))
     if train is not None:
-        sets["training rows"] = sections.Judged.of(subject, subject.rows(train[0], train[1], train[2], "train"))
+        sets["training rows"] = sections.Judged.of(
+            subject, subject.rows(train[0], train[1], train[2], "train")
+        )
     main = next(iter(sets.values()), None)
     rows = main.rows if main is not None else None
     own = mdi(model).values
     folder = files("gpuboost.report")
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     page: str = environment.from_string((folder / "page.html").read_text("utf-8")).render(
         style=page_style(),
         title=printable(type(model).__name__ if title is None else title),
@@ -78,7 +91,9 @@ def _page(model: Any, X: Any, y: Any, sample_weight: Any, title: Any, train: Any
         metrics=sections.metrics(subject, sets) if sets else None,
         outputs=sections.by_output(subject, main) if main is not None else [],
         n_outputs=len(subject.outputs),
-        importances=sections.importances(subject, rows, train[:2] if train is not None else None, own),
+        importances=sections.importances(
+            subject, rows, train[:2] if train is not None else None, own
+        ),
         tree=sections.tree(subject),
         parameters=sections.parameters(model),
         timings=[(printable(name), seconds(value)) for name, value in timings.items()],
@@ -94,7 +109,9 @@ def _check_path(path: Any) -> Path:
     """Where to write; raises before any work is done if that cannot be."""
     target = Path(path)
     if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "path must be a file to write, but it is a folder", str(target))
+        raise IsADirectoryError(
+            errno.EISDIR, "path must be a file to write, but it is a folder", str(target)
+        )
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "path must be in a folder that exists", str(target))
     return target
@@ -118,8 +135,14 @@ def _check_timings(timings: Any) -> dict[str, float]:
     if timings is None:
         return {}
     if not isinstance(timings, Mapping):
-        raise TypeError(f"timings must be a mapping of names to seconds; got {type(timings).__name__}")
+        raise TypeError(
+            f"timings must be a mapping of names to seconds; got {type(timings).__name__}"
+        )
     for name, value in timings.items():
-        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 <= float(value) < float("inf"):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, numbers.Real)
+            or not 0 <= float(value) < float("inf")
+        ):
             raise ValueError(f"timings must be seconds, at least 0; got {value!r} for {name!r}")
     return {str(name): float(value) for name, value in timings.items()}

@@ -1,4 +1,7 @@
-"""Figures of a report as SVG that stands inside a page: the same input gives the same bytes, and no two figures share an id."""
+"""Figures of a report as SVG that stands inside a page.
+
+The same input gives the same bytes, and no two figures share an id.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost import export, plots
-from gpuboost.export import COLOURS
-from gpuboost.importance import Table
+from gpuboost.explain.importance import Table
+from gpuboost.plots import style
+from gpuboost.plots.importance import plot_importance
+from gpuboost.plots.metric import plot_metric
+from gpuboost.plots.style import COLOURS
+from gpuboost.plots.tree import plot_tree, tree_size
 from gpuboost.report.judge import Calibration
 from gpuboost.report.svg import inline_svg
 
@@ -29,7 +35,9 @@ class Picture:
     caption: str
 
 
-def _picture(name: str, size: tuple[float, float], draw: Callable[[Any], None], alt: str, caption: str = "") -> Picture:
+def _picture(
+    name: str, size: tuple[float, float], draw: Callable[[Any], None], alt: str, caption: str = ""
+) -> Picture:
     """Draw a figure and make it part of a page."""
     return Picture(inline_svg(name, size, draw, alt), caption)
 
@@ -38,35 +46,50 @@ def _picture(name: str, size: tuple[float, float], draw: Callable[[Any], None], 
 
 
 def curves(results: Any, caption: str) -> list[Picture]:
-    """Learning curves, one picture for each metric; ``results`` is a model or what its evals_result_ would be."""
-    names = dict.fromkeys(name for own in getattr(results, "evals_result_", results).values() for name in own)
+    """Learning curves, one picture for each metric.
+
+    ``results`` is a model or what its evals_result_ would be.
+    """
+    names = dict.fromkeys(
+        name for own in getattr(results, "evals_result_", results).values() for name in own
+    )
 
     def draw(name: str) -> Callable[[Any], None]:
-        return lambda figure: plots.plot_metric(results, name, ax=figure.subplots())
+        return lambda figure: plot_metric(results, name, ax=figure.subplots())
 
-    return [_picture(f"curve {name}", (WIDTH, 3.4), draw(name), f"Learning curves: {name} by rounds", caption) for name in names]
+    return [
+        _picture(
+            f"curve {name}", (WIDTH, 3.4), draw(name), f"Learning curves: {name} by rounds", caption
+        )
+        for name in names
+    ]
 
 
 def importances(table: Table, max_features: int) -> Picture:
     """Bars of several measures."""
     n = min(max_features, len(table.names))
     size = WIDTH + 0.6, 1.2 + (0.1 + 0.13 * len(table.methods)) * n
-    alt = f"Importances of the {n} highest features by {', '.join(table.methods)}; the table below has the numbers"
+    alt = (
+        f"Importances of the {n} highest features by {', '.join(table.methods)}; the table "
+        "below has the numbers"
+    )
 
     def draw(figure: Any) -> None:
-        plots.plot_importance(table, max_features=max_features, ax=figure.subplots())
+        plot_importance(table, max_features=max_features, ax=figure.subplots())
 
     return _picture("importances", size, draw, alt)
 
 
 def first_tree(model: Any, names: list[str], max_depth: int) -> Picture:
     """The first tree, its upper levels."""
-    size = export.tree_size(model, 0, max_depth)
+    size = tree_size(model, 0, max_depth)
 
     def draw(figure: Any) -> None:
-        export.plot_tree(model, max_depth=max_depth, feature_names=names, ax=figure.subplots())
+        plot_tree(model, max_depth=max_depth, feature_names=names, ax=figure.subplots())
 
-    return _picture("tree", size, draw, "The upper levels of the first tree; the same as text is below")
+    return _picture(
+        "tree", size, draw, "The upper levels of the first tree; the same as text is below"
+    )
 
 
 # --- two classes
@@ -79,18 +102,34 @@ def calibration(found: Calibration, label: str) -> Picture:
         upper, lower = figure.subplots(2, sharex=True, height_ratios=[3.4, 1])
         upper.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1.2, label="perfect")
         errors = np.stack([found.observed - found.low, found.high - found.observed])
-        look = {"color": BLUE, "marker": "o", "markersize": 5, "linewidth": 1.4, "elinewidth": 1.0, "capsize": 2}
-        upper.errorbar(found.predicted, found.observed, errors, **look, label="this model (whiskers: 95 %)")
+        look = {
+            "color": BLUE,
+            "marker": "o",
+            "markersize": 5,
+            "linewidth": 1.4,
+            "elinewidth": 1.0,
+            "capsize": 2,
+        }
+        upper.errorbar(
+            found.predicted, found.observed, errors, **look, label="this model (whiskers: 95 %)"
+        )
         _frame(upper, "", "observed share", (-0.03, 1.03), (-0.03, 1.03))
-        plots.legend_above(upper, n_columns=2)
+        style.legend_above(upper, n_columns=2)
         lower.bar(found.predicted, found.counts, width=0.02, color=BLUE)
         lower.set_ylim(bottom=0)
         lower.locator_params(axis="y", nbins=3, integer=True)
-        _frame(lower, f"predicted probability of {plots.shortened(label, 20)}", "rows", (-0.03, 1.03))
+        _frame(
+            lower, f"predicted probability of {style.shortened(label, 20)}", "rows", (-0.03, 1.03)
+        )
 
     bins = "one bin" if len(found.counts) == 1 else f"{len(found.counts)} bins"
-    caption = f"Rows in {bins} of about equal counts by predicted probability. Points below the line: the model promises too much."
-    return _picture("calibration", (WIDTH, 4.2), draw, f"Calibration of the probability of {label}", caption)
+    caption = (
+        f"Rows in {bins} of about equal counts by predicted probability. Points below "
+        "the line: the model promises too much."
+    )
+    return _picture(
+        "calibration", (WIDTH, 4.2), draw, f"Calibration of the probability of {label}", caption
+    )
 
 
 def roc(false: np.ndarray, true: np.ndarray, area: float, label: str) -> Picture:
@@ -101,9 +140,12 @@ def roc(false: np.ndarray, true: np.ndarray, area: float, label: str) -> Picture
         ax.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1.2, label="by chance (0.5)")
         ax.plot(false, true, color=BLUE, linewidth=1.8, label=f"this model (AUC {area:.4g})")
         _frame(ax, "false positive rate", "true positive rate", (-0.02, 1.02), (-0.02, 1.02))
-        plots.legend_above(ax, n_columns=2)
+        style.legend_above(ax, n_columns=2)
 
-    caption = f"For every threshold on the probability of {label}: the part of its rows found, against the part of other rows taken for it."
+    caption = (
+        f"For every threshold on the probability of {label}: the part of its rows found, "
+        "against the part of other rows taken for it."
+    )
     return _picture("roc", (WIDTH, 4.2), draw, f"ROC curve for {label}: area {area:.4g}", caption)
 
 
@@ -119,9 +161,15 @@ def predicted_and_true(name: str, y: np.ndarray, prediction: np.ndarray) -> Pict
         _cloud(figure, ax, y, prediction)
         ax.plot([low, high], [low, high], color=RED, linestyle="--", linewidth=1.4, label="perfect")
         _frame(ax, "true value", "predicted value")
-        plots.legend_above(ax, n_columns=2)
+        style.legend_above(ax, n_columns=2)
 
-    return _picture(f"predicted {name}", (WIDTH, 3.8), draw, f"Predicted against true {name}", _cloud_caption(len(y)))
+    return _picture(
+        f"predicted {name}",
+        (WIDTH, 3.8),
+        draw,
+        f"Predicted against true {name}",
+        _cloud_caption(len(y)),
+    )
 
 
 def residuals(name: str, y: np.ndarray, prediction: np.ndarray) -> Picture:
@@ -132,18 +180,31 @@ def residuals(name: str, y: np.ndarray, prediction: np.ndarray) -> Picture:
         _cloud(figure, ax, prediction, y - prediction)
         ax.axhline(0.0, color=RED, linestyle="--", linewidth=1.4, label="perfect")
         _frame(ax, "predicted value", "true minus predicted")
-        plots.legend_above(ax, n_columns=2)
+        style.legend_above(ax, n_columns=2)
 
-    caption = "A cloud around 0 without a shape is what to hope for; a funnel or a bend says what the model has not learned."
-    return _picture(f"residuals {name}", (WIDTH, 3.8), draw, f"Residuals of {name} against predictions", caption)
+    caption = (
+        "A cloud around 0 without a shape is what to hope for; a funnel or a bend says "
+        "what the model has not learned."
+    )
+    return _picture(
+        f"residuals {name}", (WIDTH, 3.8), draw, f"Residuals of {name} against predictions", caption
+    )
 
 
-def histogram(key: str, values: np.ndarray, label: str, alt: str, caption: str = "", zero: bool = False) -> Picture:
+def histogram(
+    key: str, values: np.ndarray, label: str, alt: str, caption: str = "", zero: bool = False
+) -> Picture:
     """A distribution of numbers."""
 
     def draw(figure: Any) -> None:
         ax = figure.subplots()
-        ax.hist(values, bins=min(30, max(5, round(len(values) ** 0.5))), color=BLUE, edgecolor="white", linewidth=0.6)
+        ax.hist(
+            values,
+            bins=min(30, max(5, round(len(values) ** 0.5))),
+            color=BLUE,
+            edgecolor="white",
+            linewidth=0.6,
+        )
         if zero:
             ax.axvline(0.0, color="black", linestyle="--", linewidth=1.2)
         ax.locator_params(axis="y", integer=True)
@@ -155,12 +216,22 @@ def histogram(key: str, values: np.ndarray, label: str, alt: str, caption: str =
 def _cloud(figure: Any, ax: Any, x: np.ndarray, y: np.ndarray) -> None:
     """Points, or counts where they would hide each other."""
     if len(x) <= MAX_POINTS:
-        ax.plot(x, y, linestyle="none", marker="o", markersize=3.5, color=BLUE, alpha=0.5, markeredgewidth=0, label="rows")
+        ax.plot(
+            x,
+            y,
+            linestyle="none",
+            marker="o",
+            markersize=3.5,
+            color=BLUE,
+            alpha=0.5,
+            markeredgewidth=0,
+            label="rows",
+        )
         return
     hexagons = ax.hexbin(x, y, gridsize=32, mincnt=1, bins="log", cmap="cividis_r", linewidths=0.1)
     bar = figure.colorbar(hexagons, ax=ax, pad=0.02, fraction=0.06)
-    bar.set_label("rows", fontsize=plots.FONT)
-    bar.ax.tick_params(labelsize=plots.FONT)
+    bar.set_label("rows", fontsize=style.FONT)
+    bar.ax.tick_params(labelsize=style.FONT)
 
 
 def _cloud_caption(n_rows: int) -> str:
@@ -173,9 +244,9 @@ def _cloud_caption(n_rows: int) -> str:
 
 def _frame(ax: Any, x: str, y: str, x_range: Any = None, y_range: Any = None) -> None:
     """Labels, grid and ranges."""
-    ax.set_xlabel(x, fontsize=plots.FONT, parse_math=False)
-    ax.set_ylabel(y, fontsize=plots.FONT, parse_math=False)
-    plots.tidy(ax, "both")
+    ax.set_xlabel(x, fontsize=style.FONT, parse_math=False)
+    ax.set_ylabel(y, fontsize=style.FONT, parse_math=False)
+    style.tidy(ax, "both")
     if x_range is not None:
         ax.set_xlim(*x_range)
     if y_range is not None:

@@ -1,4 +1,7 @@
-"""How good the answers are: metrics beside a plain baseline, confusions, calibration, curves over the rounds, permuted columns."""
+"""How good the answers are.
+
+Metrics beside a plain baseline, confusions, calibration, curves over the rounds, permuted columns.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpuboost.importance import Importance
-from gpuboost.metrics import auc
+from gpuboost.explain.importance import Importance
+from gpuboost.objectives.metrics import auc
 from gpuboost.report.subject import Answer, Output, Rows, Subject
 
 #: Rows that columns are permuted in, columns, and times each.
 MAX_ROWS, MAX_COLUMNS, N_REPEATS = 2_000, 20, 5
-#: Rows times trees that permutations and curves may walk, so that a report takes seconds; it takes fewer rows, but not fewer than this.
+#: Rows times trees that permutations and curves may walk, so that a report takes seconds; it takes
+#: fewer rows, but not fewer than this.
 BUDGET, FEWEST_ROWS = 50_000_000, 200
 #: Metrics of which more is better.
 HIGHER_IS_BETTER = ("AUC", "accuracy", "R²")
@@ -30,7 +34,11 @@ def measures(output: Output, y: np.ndarray, weight: np.ndarray, answer: Answer) 
             return found
         p = answer.shares[:, 1]
         area = auc(y.astype(np.float64), p[None], weight)
-        return {"AUC": area, **found, "Brier score": float(np.average((p - y) ** 2, weights=weight))}
+        return {
+            "AUC": area,
+            **found,
+            "Brier score": float(np.average((p - y) ** 2, weights=weight)),
+        }
 
 
 def _of_values(y: np.ndarray, weight: np.ndarray, prediction: np.ndarray) -> dict[str, float]:
@@ -46,7 +54,10 @@ def _of_values(y: np.ndarray, weight: np.ndarray, prediction: np.ndarray) -> dic
 
 
 def log_loss(y: np.ndarray, weight: np.ndarray, shares: np.ndarray) -> float:
-    """Mean of -log of the probability of what happened; a probability of 0 counts as the smallest step from 1."""
+    """Mean of -log of the probability of what happened.
+
+    A probability of 0 counts as the smallest step from 1.
+    """
     p = shares[np.arange(len(y)), y]
     return float(np.average(-np.log(np.clip(p, np.finfo(np.float64).eps, 1.0)), weights=weight))
 
@@ -69,7 +80,10 @@ def confusion(output: Output, y: np.ndarray, weight: np.ndarray, answer: Answer)
 
 
 def precision_and_recall(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of each class: the part of its predictions that is right, and the part of its rows that is found; NaN where there are none."""
+    """Of each class: the part of its predictions that is right.
+
+    And the part of its rows that is found; NaN where there are none.
+    """
     right, said, there = np.diag(table), table.sum(axis=0), table.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return right / said, right / there
@@ -81,14 +95,23 @@ class Calibration:
 
     predicted: np.ndarray  # (n_bins,) mean probability
     observed: np.ndarray  # (n_bins,) share of the second class
-    low: np.ndarray  # (n_bins,) where the share lies with a chance of about 95 % (Wilson's interval)
+    low: (
+        np.ndarray
+    )  # (n_bins,) where the share lies with a chance of about 95 % (Wilson's interval)
     high: np.ndarray
     counts: np.ndarray  # (n_bins,) rows
 
 
 def calibration(y: np.ndarray, weight: np.ndarray, p: np.ndarray, n_bins: int = 10) -> Calibration:
-    """Compare probabilities of the second class with how often it came; equal probabilities are never in different bins."""
-    edges = np.unique(np.quantile(p, np.linspace(0, 1, min(n_bins, len(p)) + 1)[1:-1])) if len(p) > 1 else np.empty(0)
+    """Compare probabilities of the second class with how often it came.
+
+    Equal probabilities are never in different bins.
+    """
+    edges = (
+        np.unique(np.quantile(p, np.linspace(0, 1, min(n_bins, len(p)) + 1)[1:-1]))
+        if len(p) > 1
+        else np.empty(0)
+    )
     place = np.searchsorted(edges, p)
     total = np.bincount(place, weight)
     used = total > 0
@@ -96,14 +119,31 @@ def calibration(y: np.ndarray, weight: np.ndarray, p: np.ndarray, n_bins: int = 
     predicted, observed = (np.bincount(place, weight * own)[used] / total[used] for own in (p, y))
     z = 1.96
     middle = (observed + z**2 / (2 * counts)) / (1 + z**2 / counts)
-    half = z / (1 + z**2 / counts) * np.sqrt(observed * (1 - observed) / counts + z**2 / (4 * counts**2))
-    return Calibration(predicted, observed, np.minimum(middle - half, observed), np.maximum(middle + half, observed), counts)
+    half = (
+        z
+        / (1 + z**2 / counts)
+        * np.sqrt(observed * (1 - observed) / counts + z**2 / (4 * counts**2))
+    )
+    return Calibration(
+        predicted,
+        observed,
+        np.minimum(middle - half, observed),
+        np.maximum(middle + half, observed),
+        counts,
+    )
 
 
-def roc(y: np.ndarray, weight: np.ndarray, p: np.ndarray, most: int = 400) -> tuple[np.ndarray, np.ndarray]:
-    """False and true positive rates from the highest threshold to the lowest, at most so many points."""
+def roc(
+    y: np.ndarray, weight: np.ndarray, p: np.ndarray, most: int = 400
+) -> tuple[np.ndarray, np.ndarray]:
+    """False and true positive rates from the highest threshold to the lowest.
+
+    At most so many points.
+    """
     order = np.argsort(-p, kind="stable")
-    last = np.append(np.flatnonzero(np.diff(p[order])), len(p) - 1)  # of rows with equal probability
+    last = np.append(
+        np.flatnonzero(np.diff(p[order])), len(p) - 1
+    )  # of rows with equal probability
     true = np.cumsum(weight[order] * y[order])[last]
     false = np.cumsum(weight[order] * (1 - y[order]))[last]
     true, false = np.append(0.0, true) / true[-1], np.append(0.0, false) / false[-1]
@@ -140,7 +180,10 @@ def affordable(n_trees: int) -> int:
 
 
 def permutation(subject: Subject, rows: Rows, columns: np.ndarray) -> tuple[Importance, int]:
-    """How much worse the log loss, or R², gets when a column is permuted, and on how many rows; NaN for other columns."""
+    """How much worse the log loss, or R², gets when a column is permuted, and on how many rows.
+
+    NaN for other columns.
+    """
     rows = rows.sample(affordable(len(subject.trees) * len(columns) * N_REPEATS))
     whole = _losses(subject, rows, rows.x)
     values, errors = (np.full(len(subject.names), np.nan) for _ in range(2))
@@ -149,7 +192,9 @@ def permutation(subject: Subject, rows: Rows, columns: np.ndarray) -> tuple[Impo
     return Importance("permutation", subject.names, values, errors), len(rows)
 
 
-def _permuted(subject: Subject, rows: Rows, columns: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+def _permuted(
+    subject: Subject, rows: Rows, columns: np.ndarray
+) -> Iterator[tuple[int, np.ndarray]]:
     """(column, loss of each repetition)."""
     rng = np.random.default_rng(0)
     x = rows.x.copy()
@@ -163,12 +208,19 @@ def _permuted(subject: Subject, rows: Rows, columns: np.ndarray) -> Iterator[tup
 
 
 def _losses(subject: Subject, rows: Rows, x: np.ndarray) -> float:
-    """Mean over the outputs of the log loss, or of the squared error as a part of the variance (as it is if there is none)."""
+    """Mean over the outputs of the log loss.
+
+    Or of the squared error as a part of the variance (as it is if there is none).
+    """
     found = []
     for y, answer in zip(rows.y, subject.answers(x), strict=True):
         if answer.shares is not None:
             found.append(log_loss(y, rows.weight, answer.shares))
         else:
             spread = np.average((y - np.average(y, weights=rows.weight)) ** 2, weights=rows.weight)
-            found.append(float(np.average((answer.prediction - y) ** 2, weights=rows.weight) / (spread or 1.0)))
+            found.append(
+                float(
+                    np.average((answer.prediction - y) ** 2, weights=rows.weight) / (spread or 1.0)
+                )
+            )
     return float(np.mean(found))

@@ -1,4 +1,7 @@
-"""What a report is about: a fitted model, and rows to judge it on, in the forms that the other modules work with."""
+"""What a report is about.
+
+A fitted model, and rows to judge it on, in the forms that the other modules work with.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from gpuboost.backend import on_host
-from gpuboost.categories import Categories
-from gpuboost.data import check_numbers, check_weight, class_codes
+from gpuboost.data.categories import Categories
+from gpuboost.data.checks import check_numbers, check_weight, class_codes
 
 
 def printable(text: Any) -> str:
@@ -65,7 +68,9 @@ class Rows:
         if len(self) <= n:
             return self
         chosen = np.sort(np.random.default_rng(0).choice(len(self), n, replace=False))
-        return Rows(self.x[chosen], [own[chosen] for own in self.y], self.weight[chosen], self.weighted)
+        return Rows(
+            self.x[chosen], [own[chosen] for own in self.y], self.weight[chosen], self.weighted
+        )
 
 
 @dataclass(frozen=True)
@@ -84,25 +89,40 @@ class Subject:
         model._check_fitted()
         n_features = model.n_features_in_
         table = getattr(model, "table_", None)
-        given = table.columns if table is not None else getattr(model, "feature_names_in_", [f"x{f}" for f in range(n_features)])
+        given = (
+            table.columns
+            if table is not None
+            else getattr(model, "feature_names_in_", [f"x{f}" for f in range(n_features)])
+        )
         names = [printable(name) for name in given]
         categories = getattr(model, "_categories", Categories({})).values
         values = {f: [printable(value) for value in own] for f, own in categories.items()}
         if table is not None:
-            values |= {f: [printable(value) for value in table.text[name]] for f, name in enumerate(table.columns) if name in table.text}
+            values |= {
+                f: [printable(value) for value in table.text[name]]
+                for f, name in enumerate(table.columns)
+                if name in table.text
+            }
         return cls(model, _plain(model), _outputs(model, y, table), names, values)
 
     def rows(self, X: Any, y: Any, sample_weight: Any, name: str) -> Rows:
         """Check rows that were given; ``name`` is what errors call them."""
         model = self.model
-        x = on_host(model._check_rows(X) if hasattr(model, "_check_rows") else model._check_x(X, reset=False))
+        x = on_host(
+            model._check_rows(X)
+            if hasattr(model, "_check_rows")
+            else model._check_x(X, reset=False)
+        )
         weight = check_weight(on_host(sample_weight), len(x), f"sample_weight of {name}")
         table = np.asarray(on_host(y))
         table = table.reshape(len(table), -1) if table.ndim else table
         n_outputs = len(self.outputs)
         if table.shape != (len(x), n_outputs):
             columns = "" if n_outputs == 1 else f" and a column for each of the {n_outputs} outputs"
-            raise ValueError(f"y of {name} must have one entry for each of the {len(x)} rows of X{columns}; got shape {np.shape(y)}")
+            raise ValueError(
+                f"y of {name} must have one entry for each of the {len(x)} rows of X{columns}; "
+                f"got shape {np.shape(y)}"
+            )
         own = []
         for output, column in zip(self.outputs, table.T, strict=True):
             if output.classes is None:
@@ -143,7 +163,10 @@ class Subject:
 
 
 def _plain(model: Any) -> Any:
-    """A copy that takes checked matrices: no names to compare, category numbers instead of categories."""
+    """A copy that takes checked matrices.
+
+    No names to compare, category numbers instead of categories.
+    """
     plain = copy.copy(model)
     plain.__dict__.pop("feature_names_in_", None)
     if hasattr(model, "_categories"):

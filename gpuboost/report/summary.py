@@ -23,7 +23,9 @@ class Column:
     kind: str
     missing: float  # share of rows
     n_distinct: int
-    places: tuple[float, float, float] | None  # least, middle, greatest; None for texts and empty columns
+    places: (
+        tuple[float, float, float] | None
+    )  # least, middle, greatest; None for texts and empty columns
     top: list[tuple[str, float]]  # the most frequent texts and their shares of the known ones
     bars: np.ndarray  # (n,) counts
 
@@ -34,11 +36,15 @@ def columns(subject: Subject, x: np.ndarray) -> tuple[list[Column], int]:
     most = int(np.clip(MAX_CELLS // n_features, 1_000, MAX_ROWS))
     if n_rows > most:
         x = x[np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))]
-    return [_column(f, subject.names[f], x[:, f], subject.values.get(f)) for f in range(n_features)], len(x)
+    return [
+        _column(f, subject.names[f], x[:, f], subject.values.get(f)) for f in range(n_features)
+    ], len(x)
 
 
 def _column(number: int, name: str, values: np.ndarray, texts: list[str] | None) -> Column:
-    known = np.sort(values[~np.isnan(values)] if values.dtype.kind == "f" else values).astype(np.float64)
+    known = np.sort(values[~np.isnan(values)] if values.dtype.kind == "f" else values).astype(
+        np.float64
+    )
     missing = 1.0 - len(known) / len(values)
     distinct, counts = np.unique(known, return_counts=True)
     if not len(known):
@@ -46,23 +52,39 @@ def _column(number: int, name: str, values: np.ndarray, texts: list[str] | None)
     if texts is not None:
         order = np.argsort(-counts, kind="stable")
         top = [(texts[int(distinct[i])], float(counts[i] / len(known))) for i in order[:3]]
-        return Column(number, name, "text", missing, len(distinct), None, top, counts[order][:N_BARS])
+        return Column(
+            number, name, "text", missing, len(distinct), None, top, counts[order][:N_BARS]
+        )
     places = float(known[0]), float(known[(len(known) - 1) // 2]), float(known[-1])
-    kind = "constant" if len(distinct) == 1 else "integer" if (np.floor(distinct) == distinct).all() else "number"
+    kind = (
+        "constant"
+        if len(distinct) == 1
+        else "integer"
+        if (np.floor(distinct) == distinct).all()
+        else "number"
+    )
     return Column(number, name, kind, missing, len(distinct), places, [], bars_of(known))
 
 
 def bars_of(ascending: np.ndarray) -> np.ndarray:
-    """Counts between the 1st and the 99th percentile, so that a few far values do not hide all others."""
+    """Counts between the 1st and the 99th percentile.
+
+    So that a few far values do not hide all others.
+    """
     finite = 0.25 * ascending[np.isfinite(ascending)]  # the span of the quarter is finite too
     if not len(finite):
         return np.empty(0)
-    low, high = finite[int(0.01 * (len(finite) - 1))], finite[int(np.ceil(0.99 * (len(finite) - 1)))]
+    low, high = (
+        finite[int(0.01 * (len(finite) - 1))],
+        finite[int(np.ceil(0.99 * (len(finite) - 1)))],
+    )
     if low == high:
         low, high = finite[0], finite[-1]
     if low == high:
         return np.array([len(finite)])
-    place = ((finite - low) / (high - low) * N_BARS).clip(0, N_BARS - 1)[(finite >= low) & (finite <= high)]
+    place = ((finite - low) / (high - low) * N_BARS).clip(0, N_BARS - 1)[
+        (finite >= low) & (finite <= high)
+    ]
     return np.bincount(place.astype(np.int64), minlength=N_BARS)
 
 
@@ -73,5 +95,7 @@ def spark(bars: np.ndarray, width: float = 80.0, height: float = 20.0) -> str:
     step = min(width / len(bars), width / 6)  # a single value is a bar, not a wall
     tops = height * (1.0 - bars / bars.max())
     return "".join(
-        f"M{i * step:.1f} {height:g}V{top:.1f}h{max(step - 0.8, 0.8):.1f}V{height:g}z" for i, top in enumerate(tops) if top < height
+        f"M{i * step:.1f} {height:g}V{top:.1f}h{max(step - 0.8, 0.8):.1f}V{height:g}z"
+        for i, top in enumerate(tops)
+        if top < height
     )

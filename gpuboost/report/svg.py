@@ -1,4 +1,7 @@
-"""Figures of matplotlib as SVG that stands inside a page: the same figure gives the same bytes, and no two figures share an id."""
+"""Figures of matplotlib as SVG that stands inside a page.
+
+The same figure gives the same bytes, and no two figures share an id.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +13,33 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gpuboost.extras import load
-from gpuboost.plots import FONT
+from gpuboost.optional import load
+from gpuboost.plots.style import FONT
 
 
-def inline_svg(name: str, size: tuple[float, float], draw: Callable[[Any], None], alt: str, font: float = FONT) -> str:
-    """Draw a figure of so many inches; ``draw`` gets it empty, ``alt`` is for those who cannot see it, ``name`` no other figure has."""
+def inline_svg(
+    name: str, size: tuple[float, float], draw: Callable[[Any], None], alt: str, font: float = FONT
+) -> str:
+    """Draw a figure of so many inches.
+
+    ``draw`` gets it empty, ``alt`` is for those who cannot see it, ``name`` no other figure has.
+    """
     with _plain_style(name, font):
         figure = load("matplotlib.figure", "a page").Figure(figsize=size, layout="constrained")
         draw(figure)
         out = io.StringIO()
-        figure.savefig(out, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+        figure.savefig(
+            out, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        )
     return _inline(out.getvalue(), alt, round(96 * size[0]))
 
 
 @contextmanager
 def _plain_style(name: str, font: float) -> Iterator[None]:
-    """The style of matplotlib itself, whatever the user has set, and ids that follow from the figure's name."""
+    """The style of matplotlib itself, whatever the user has set.
+
+    And ids that follow from the figure's name.
+    """
     matplotlib = load("matplotlib", "a page")
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()
@@ -38,17 +51,29 @@ def _plain_style(name: str, font: float) -> Iterator[None]:
                 "font.sans-serif": ["DejaVu Sans", "Verdana"],
             }
         )
-        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)  # the browser has fonts for them
+        warnings.filterwarnings(
+            "ignore", "Glyph .* missing from", UserWarning
+        )  # the browser has fonts for them
         yield
 
 
 def _inline(svg: str, title: str, width: int) -> str:
-    """The SVG as part of a page: no namespaces, no names of groups, no styles for the whole page; a title for those who cannot see it."""
+    """The SVG as part of a page: no namespaces, no names of groups, no styles for the whole page.
+
+    A title for those who cannot see it.
+    """
     head, body = re.search(r"<svg ([^>]*)>(.*)</svg>", svg, re.DOTALL).groups()  # type: ignore[union-attr]
     box = re.search(r'viewBox="[^"]*"', head).group()  # type: ignore[union-attr]
     body = re.sub(r"<style.*?</style>", "", body, count=1, flags=re.DOTALL)
     body = body.replace("xlink:href=", "href=")
     body = re.sub(r'<g id="[^"]*"', "<g", body)
-    body = re.sub(r' (d|x|y|points|transform)="[^"]*"', lambda part: re.sub(r"(\.\d\d)\d+", r"\1", part.group()), body)
+    body = re.sub(
+        r' (d|x|y|points|transform)="[^"]*"',
+        lambda part: re.sub(r"(\.\d\d)\d+", r"\1", part.group()),
+        body,
+    )
     body = re.sub(r">\s+<", "><", body)
-    return f'<svg role="img" {box} style="--width:{width}px"><title>{html.escape(title)}</title>{body.strip()}</svg>'
+    return (
+        f'<svg role="img" {box} '
+        f'style="--width:{width}px"><title>{html.escape(title)}</title>{body.strip()}</svg>'
+    )

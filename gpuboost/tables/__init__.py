@@ -26,7 +26,13 @@ __all__ = [
 ]
 
 
-def open_table(path: str, format: str | None = None, delimiter: str | None = None, header: bool = True, keep: bool = True) -> Table:
+def open_table(
+    path: str,
+    format: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    keep: bool = True,
+) -> Table:
     r"""Open a table; nothing but its beginning is read.
 
     Parameters
@@ -40,8 +46,8 @@ def open_table(path: str, format: str | None = None, delimiter: str | None = Non
     header : bool, default=True
         Whether the first line of CSV and TSV has the names of the columns; c0, c1, ... otherwise.
     keep : bool, default=True
-        Whether standard input is copied to a temporary file first, so that it can be read again; formats that are not read from
-        beginning to end always are.
+        Whether standard input is copied to a temporary file first, so that it can be read again;
+        formats that are not read from beginning to end always are.
 
     Returns
     -------
@@ -64,5 +70,10 @@ def open_table(path: str, format: str | None = None, delimiter: str | None = Non
         return DelimitedTable(source, delimiter or ("\t" if kind == "tsv" else ","), header)
     if delimiter is not None or not header:
         raise TableError(f"{path}: --delimiter and --no-header are for CSV and TSV; this is {kind}")
-    others: dict[str, Callable[[Source], Table]] = {"parquet": ParquetTable, "arrow": ArrowTable, "npz": NpzTable, "libsvm": LibsvmTable}
+    others: dict[str, Callable[[Source], Table]] = {
+        "parquet": ParquetTable,
+        "arrow": ArrowTable,
+        "npz": NpzTable,
+        "libsvm": LibsvmTable,
+    }
     return others[kind](source)

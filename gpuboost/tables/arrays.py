@@ -25,7 +25,9 @@ SMALL = ("f4", "f2", "i1", "u1", "i2", "u2", "b1")
 
 
 class NpzTable:
-    """Arrays of a NPZ file: the columns of a matrix (named "X", or the only one), and vectors under their own names.
+    """Arrays of a NPZ file.
+
+    The columns of a matrix (named "X", or the only one), and vectors under their own names.
 
     The columns of the matrix are called as the array "feature_names" says, or c0, c1, ...
     """
@@ -39,25 +41,51 @@ class NpzTable:
         self.total: int | None
         try:
             with zipfile.ZipFile(source.path) as archive:
-                headers = {member.removesuffix(".npy"): self._header(archive, member) for member in archive.namelist()}
-            self._matrix = self._choose_matrix({name: shape for name, (shape, _, _) in headers.items()})
+                headers = {
+                    member.removesuffix(".npy"): self._header(archive, member)
+                    for member in archive.namelist()
+                }
+            self._matrix = self._choose_matrix(
+                {name: shape for name, (shape, _, _) in headers.items()}
+            )
             (self.total, n_columns), self._fortran, self._dtype = headers[self._matrix]
             with np.load(source.path, allow_pickle=False) as arrays:
-                given = arrays["feature_names"] if "feature_names" in headers else [f"c{i}" for i in range(n_columns)]
-                self._vectors = {name: arrays[name] for name, (shape, _, _) in headers.items() if shape == (self.total,)}
+                given = (
+                    arrays["feature_names"]
+                    if "feature_names" in headers
+                    else [f"c{i}" for i in range(n_columns)]
+                )
+                self._vectors = {
+                    name: arrays[name]
+                    for name, (shape, _, _) in headers.items()
+                    if shape == (self.total,)
+                }
         except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError) as error:
             if isinstance(error, TableError):
                 raise
-            raise TableError(f"{source.label}: the NPZ file is damaged, or holds what is no plain array ({error})") from error
+            raise TableError(
+                f"{source.label}: the NPZ file is damaged, or holds what is no plain array "
+                f"({error})"
+            ) from error
         self._vectors.pop("feature_names", None)
         features = [str(name) for name in given]
-        if len(features) != n_columns or len({*features, *self._vectors}) != n_columns + len(self._vectors):
-            raise TableError(f"{source.label}: feature_names must have {n_columns} names that differ from each other and from the vectors'")
+        if len(features) != n_columns or len({*features, *self._vectors}) != n_columns + len(
+            self._vectors
+        ):
+            raise TableError(
+                f"{source.label}: feature_names must have {n_columns} names that differ from "
+                "each other and from the vectors'"
+            )
         if self.total == 0:
             raise TableError(f"{source.label}: {self._matrix} has no rows")
         self._place = {name: i for i, name in enumerate(features)}
         self.names = [*features, *self._vectors]
-        self.kinds = {name: self._kind(name, self._vectors[name].dtype if name in self._vectors else self._dtype) for name in self.names}
+        self.kinds = {
+            name: self._kind(
+                name, self._vectors[name].dtype if name in self._vectors else self._dtype
+            )
+            for name in self.names
+        }
 
     @staticmethod
     def _header(archive: zipfile.ZipFile, member: str) -> tuple[tuple[int, ...], bool, np.dtype]:
@@ -70,13 +98,19 @@ class NpzTable:
             return "X"
         if len(matrices) != 1:
             found = ", ".join(f"{name} {shape}" for name, shape in shapes.items()) or "nothing"
-            raise TableError(f"{self.source.label}: there should be one matrix, or one that is called X; the file has {found}")
+            raise TableError(
+                f"{self.source.label}: there should be one matrix, or one that is called X; "
+                f"the file has {found}"
+            )
         return matrices[0]
 
     def _kind(self, name: str, dtype: np.dtype) -> str:
         kinds = {"b": "bool", "i": "number", "u": "number", "f": "number", "U": "text"}
         if dtype.kind not in kinds:
-            raise TableError(f"{self.source.label}: array {name!r} has the dtype {dtype}; it must hold numbers, booleans or text")
+            raise TableError(
+                f"{self.source.label}: array {name!r} has the dtype {dtype}; it must hold "
+                "numbers, booleans or text"
+            )
         return kinds[dtype.kind]
 
     def missing(self, columns: Iterable[str]) -> list[str]:
@@ -85,19 +119,33 @@ class NpzTable:
 
     def dtype(self, columns: Sequence[str]) -> str:
         """float32 if it holds every value of these columns."""
-        dtypes = {self._vectors[name].dtype if name in self._vectors else self._dtype for name in columns}
-        return "float32" if all(dtype.kind == "U" or dtype.str[1:] in SMALL for dtype in dtypes) else "float64"
+        dtypes = {
+            self._vectors[name].dtype if name in self._vectors else self._dtype for name in columns
+        }
+        return (
+            "float32"
+            if all(dtype.kind == "U" or dtype.str[1:] in SMALL for dtype in dtypes)
+            else "float64"
+        )
 
-    def batches(self, columns: Sequence[str], text: set[str] | None, advance: Advance) -> Iterator[Batch]:
+    def batches(
+        self, columns: Sequence[str], text: set[str] | None, advance: Advance
+    ) -> Iterator[Batch]:
         """Rows from the beginning; see ``DelimitedTable.batches``."""
         for name in columns:
             if text is not None and name not in text and self.kinds[name] == "text":
-                raise TableError(f"{self.source.label}: column {name!r} must hold numbers, as it did in training; it holds text")
+                raise TableError(
+                    f"{self.source.label}: column {name!r} must hold numbers, as it did in "
+                    "training; it holds text"
+                )
         done = 0
         for block in self._blocks():
             n = len(block)
             parts = {
-                name: self._vectors[name][done : done + n] if name in self._vectors else block[:, self._place[name]] for name in columns
+                name: self._vectors[name][done : done + n]
+                if name in self._vectors
+                else block[:, self._place[name]]
+                for name in columns
             }
             done += n
             advance(n)
@@ -112,7 +160,10 @@ class NpzTable:
             rows = max(1, BATCH_BYTES // max(whole[:1].nbytes, 1))
             yield from (whole[begin : begin + rows] for begin in range(0, len(whole), rows))
             return
-        with zipfile.ZipFile(self.source.path) as archive, archive.open(f"{self._matrix}.npy") as file:
+        with (
+            zipfile.ZipFile(self.source.path) as archive,
+            archive.open(f"{self._matrix}.npy") as file,
+        ):
             (n_rows, n_columns), _, dtype = _npy_header(file)
             row = n_columns * dtype.itemsize
             rows = max(1, BATCH_BYTES // max(row, 1))
@@ -121,7 +172,9 @@ class NpzTable:
                 try:
                     data = file.read(n * row)
                 except (zipfile.BadZipFile, zlib.error) as error:
-                    raise TableError(f"{self.source.label}: the NPZ file is damaged ({error})") from error
+                    raise TableError(
+                        f"{self.source.label}: the NPZ file is damaged ({error})"
+                    ) from error
                 if len(data) < n * row:
                     raise TableError(f"{self.source.label}: the NPZ file is cut short")
                 yield np.frombuffer(data, dtype).reshape(n, n_columns)
@@ -130,9 +183,14 @@ class NpzTable:
 def _npy_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype]:
     """Shape, whether columns come first, and dtype of a stored array."""
     version = np.lib.format.read_magic(file)
-    reader = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(version)
+    reader = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }.get(version)
     if reader is None:
-        raise ValueError(f"version {version} of the array format is for records, which are no features")
+        raise ValueError(
+            f"version {version} of the array format is for records, which are no features"
+        )
     shape, fortran, dtype = reader(file)
     if dtype.hasobject:
         raise ValueError("objects can only be read with pickle, which runs code")
@@ -142,7 +200,8 @@ def _npy_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype]:
 class LibsvmTable:
     """A LibSVM file: target and index:value pairs; what is not there is 0.
 
-    The target is the column y, the others are x1, x2, ... as they are numbered (from x0 if an index 0 occurs).
+    The target is the column y, the others are x1, x2, ... as they are numbered (from x0 if an index
+    0 occurs).
     """
 
     unit = "B"
@@ -156,14 +215,19 @@ class LibsvmTable:
             sparse, _ = self._parse(chunk)
             n_rows += sparse.shape[0]
             if sparse.nnz:
-                lowest, highest = min(lowest, int(sparse.indices.min())), max(highest, int(sparse.indices.max()))
+                lowest, highest = (
+                    min(lowest, int(sparse.indices.min())),
+                    max(highest, int(sparse.indices.max())),
+                )
         if n_rows == 0:
             raise TableError(f"{source.label}: the file has no rows")
         size = 8 * n_rows * (highest - lowest + 1)
         if size > MAX_DENSE_BYTES:
             raise TableError(
-                f"{source.label}: {n_rows:,} rows of {highest - lowest + 1:,} columns would take {size / 2**30:,.0f} GB with all zeros "
-                f"written out; models here take dense matrices, of at most {MAX_DENSE_BYTES >> 30} GB from this format"
+                f"{source.label}: {n_rows:,} rows of {highest - lowest + 1:,} columns would "
+                f"take {size / 2**30:,.0f} GB with all zeros "
+                "written out; models here take dense matrices, of at most "
+                f"{MAX_DENSE_BYTES >> 30} GB from this format"
             )
         self._n_rows, self._lowest = n_rows, lowest
         self.names = ["y", *(f"x{i}" for i in range(lowest, highest + 1))]
@@ -171,16 +235,24 @@ class LibsvmTable:
 
     def missing(self, columns: Iterable[str]) -> list[str]:
         """None of x0, x1, ...: columns that the file has no value of are 0."""
-        return [name for name in columns if name != "y" and not re.fullmatch(r"x(0|[1-9][0-9]{0,8})", name)]
+        return [
+            name
+            for name in columns
+            if name != "y" and not re.fullmatch(r"x(0|[1-9][0-9]{0,8})", name)
+        ]
 
     def dtype(self, columns: Sequence[str]) -> str:
         """The dtype that holds these columns."""
         return "float64"
 
-    def batches(self, columns: Sequence[str], text: set[str] | None, advance: Advance) -> Iterator[Batch]:
+    def batches(
+        self, columns: Sequence[str], text: set[str] | None, advance: Advance
+    ) -> Iterator[Batch]:
         """Rows from the beginning; see ``DelimitedTable.batches``."""
         done = 0
-        width = 1 + max((int(name[1:]) for name in [*columns, *self.names] if name != "y"), default=0)
+        width = 1 + max(
+            (int(name[1:]) for name in [*columns, *self.names] if name != "y"), default=0
+        )
         for chunk in chunks_of(self.source.open()):
             sparse, y = self._parse(chunk)
             advance(chunk.end - done)
@@ -190,7 +262,10 @@ class LibsvmTable:
             rows = max(1, BATCH_BYTES // (8 * width))
             for begin in range(0, sparse.shape[0], rows):
                 block = sparse[begin : begin + rows].toarray()
-                values = {name: block[:, int(name[1:])] if name != "y" else y[begin : begin + rows] for name in columns}
+                values = {
+                    name: block[:, int(name[1:])] if name != "y" else y[begin : begin + rows]
+                    for name in columns
+                }
                 yield Batch(len(block), values)
 
     def _parse(self, chunk: Chunk) -> tuple[Any, np.ndarray]:
@@ -206,6 +281,7 @@ class LibsvmTable:
         except (ValueError, IndexError) as error:
             last = chunk.first_line + chunk.data.count(b"\n")
             raise TableError(
-                f"{self.source.label}: not in LibSVM format (target index:value ...) between lines {chunk.first_line} and {last}: {error}"
+                f"{self.source.label}: not in LibSVM format (target index:value ...) between "
+                f"lines {chunk.first_line} and {last}: {error}"
             ) from error
         return sparse, y

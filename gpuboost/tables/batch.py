@@ -22,11 +22,15 @@ class Table(Protocol):
     """A file that is read in batches."""
 
     names: list[str]
-    kinds: dict[str, str]  # of each column, see columns.py; those of CSV and TSV may change while rows are read
+    kinds: dict[
+        str, str
+    ]  # of each column, see columns.py; those of CSV and TSV may change while rows are read
     total: int | None  # bytes or rows, as ``unit`` says; None: nobody knows
     unit: str
     fraction: float  # part of the table that was read, 0 if nobody knows
-    first_text: dict[str, str]  # the value that makes a column text, and where it is, for some columns
+    first_text: dict[
+        str, str
+    ]  # the value that makes a column text, and where it is, for some columns
     source: Any
     default_target: str | None  # of formats that have a place for it
 
@@ -36,5 +40,7 @@ class Table(Protocol):
     def dtype(self, columns: Sequence[str]) -> str:
         """The dtype that holds these columns."""
 
-    def batches(self, columns: Sequence[str], text: set[str] | None, advance: Advance) -> Iterator[Batch]:
+    def batches(
+        self, columns: Sequence[str], text: set[str] | None, advance: Advance
+    ) -> Iterator[Batch]:
         """Rows from the beginning; see ``DelimitedTable.batches``."""

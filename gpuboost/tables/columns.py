@@ -5,7 +5,8 @@ number
 bool
     true and false: 1 and 0.
 date
-    Dates and times of a day in ISO 8601: seconds since 1970-01-01T00:00, in UTC if they have a time zone.
+    Dates and times of a day in ISO 8601: seconds since 1970-01-01T00:00, in UTC if they have a time
+    zone.
 clock
     Times without a date, and lengths of time: seconds.
 text
@@ -22,10 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.extras import load
+from gpuboost.optional import load
 from gpuboost.tables.errors import TableError
 
-#: Most distinct texts of a column; a column with more of them is a name or a number of its row rather than a category.
+#: Most distinct texts of a column; a column with more of them is a name or a number of its row
+#: rather than a category.
 MAX_TEXTS = 65_535
 #: Ticks of a second.
 TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
@@ -40,13 +42,19 @@ def kind_of(arrow_type: Any) -> str | None:
         return kind_of(arrow_type.value_type)
     tests = {
         "number": (types.is_integer, types.is_floating, types.is_decimal),
-        "text": (types.is_string, types.is_large_string, getattr(types, "is_string_view", types.is_string)),
+        "text": (
+            types.is_string,
+            types.is_large_string,
+            getattr(types, "is_string_view", types.is_string),
+        ),
         "bool": (types.is_boolean,),
         "date": (types.is_date, types.is_timestamp),
         "clock": (types.is_time, types.is_duration),
         "empty": (types.is_null,),
     }
-    return next((kind for kind, own in tests.items() if any(test(arrow_type) for test in own)), None)
+    return next(
+        (kind for kind, own in tests.items() if any(test(arrow_type) for test in own)), None
+    )
 
 
 @lru_cache
@@ -66,7 +74,16 @@ def joined(a: str, b: str) -> str:
 def fits_float32(arrow_type: Any) -> bool:
     """Whether float32 holds every value of an Arrow type."""
     pa = load("pyarrow", "reading tables")
-    small = (pa.float32(), pa.float16(), pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.bool_(), pa.null())
+    small = (
+        pa.float32(),
+        pa.float16(),
+        pa.int8(),
+        pa.uint8(),
+        pa.int16(),
+        pa.uint16(),
+        pa.bool_(),
+        pa.null(),
+    )
     return arrow_type in small or kind_of(arrow_type) == "text"
 
 
@@ -113,7 +130,8 @@ class Texts:
                 self.numbers[value] = len(self.numbers)
         if len(self.numbers) > MAX_TEXTS:
             raise TableError(
-                f"{self.where}: column {self.name!r} has more than {MAX_TEXTS:,} distinct texts, such as {values[-1]!r}: no category "
+                f"{self.where}: column {self.name!r} has more than {MAX_TEXTS:,} distinct "
+                f"texts, such as {values[-1]!r}: no category "
                 f"has so many; leave it out with --drop {self.name}"
             )
         table = np.array([*(self.numbers[value] for value in values), np.nan])
@@ -149,7 +167,10 @@ class KnownTexts:
 
 
 def _encoded(column: Any) -> tuple[np.ndarray, list[str]]:
-    """Each row's place in a list of distinct texts; rows without a value have the place behind the last."""
+    """Each row's place in a list of distinct texts.
+
+    Rows without a value have the place behind the last.
+    """
     if isinstance(column, np.ndarray):
         values, codes = np.unique(column.astype(str), return_inverse=True)
         return codes, [str(value) for value in values]

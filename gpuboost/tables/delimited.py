@@ -1,7 +1,8 @@
 """CSV and TSV: chunks of whole lines, converted by pyarrow in several threads.
 
-The kind of a column is found on the way: what the first chunk shows is what later ones are read as, and a chunk that does not fit is looked
-at again. A column that turns out to be text after numbers of it were handed out makes the reading begin again, once for all such columns.
+The kind of a column is found on the way: what the first chunk shows is what later ones are read as,
+and a chunk that does not fit is looked at again. A column that turns out to be text after numbers
+of it were handed out makes the reading begin again, once for all such columns.
 """
 
 from __future__ import annotations
@@ -16,14 +17,30 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpuboost.backend import n_threads
-from gpuboost.extras import load
+from gpuboost.optional import load
 from gpuboost.tables.batch import Advance, Batch
 from gpuboost.tables.columns import joined, kind_of
 from gpuboost.tables.errors import RereadTable, TableError
 from gpuboost.tables.source import Source, Stream
 
 #: Fields that mean "no value", in columns of any kind.
-MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "-NaN", "-nan", "NULL", "null", "Null", "None", "?")
+MISSING = (
+    "",
+    "NA",
+    "N/A",
+    "n/a",
+    "#N/A",
+    "NaN",
+    "nan",
+    "NAN",
+    "-NaN",
+    "-nan",
+    "NULL",
+    "null",
+    "Null",
+    "None",
+    "?",
+)
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 #: Bytes of a chunk: large enough for a few thousand rows, small enough for the caches.
 CHUNK = 1 << 20
@@ -60,7 +77,9 @@ class DelimitedTable:
 
     def __init__(self, source: Source, delimiter: str, header: bool) -> None:
         if len(delimiter) != 1 or delimiter in '"\r\n':
-            raise TableError(f"the delimiter must be one character other than a quote; got {delimiter!r}")
+            raise TableError(
+                f"the delimiter must be one character other than a quote; got {delimiter!r}"
+            )
         self.source, self.delimiter, self.header = source, delimiter, header
         self.total = source.size
         self._csv = load("pyarrow.csv", "reading CSV and TSV files")
@@ -90,11 +109,21 @@ class DelimitedTable:
         if len(fields) == 1:
             for other, shown in ((";", "';'"), ("\t", "'\\t'"), ("|", "'|'"), (",", "','")):
                 if other in fields[0] and other != self.delimiter:
-                    raise TableError(f"{where}: the first line has one column only, {fields[0][:60]!r}; does --delimiter {shown} help?")
-        names = [name.strip() or f"c{i}" for i, name in enumerate(fields)] if self.header else [f"c{i}" for i in range(len(fields))]
+                    raise TableError(
+                        f"{where}: the first line has one column only, {fields[0][:60]!r}; "
+                        f"does --delimiter {shown} help?"
+                    )
+        names = (
+            [name.strip() or f"c{i}" for i, name in enumerate(fields)]
+            if self.header
+            else [f"c{i}" for i in range(len(fields))]
+        )
         for i, name in enumerate(names):
             if name in names[:i]:
-                raise TableError(f"{where}: columns {names.index(name) + 1} and {i + 1} have the same name, {name!r}")
+                raise TableError(
+                    f"{where}: columns {names.index(name) + 1} and {i + 1} have the same name, "
+                    f"{name!r}"
+                )
         if self.header:
             self._drop_header(lines.line_num)
         while self._first is not None and not self._first.data.strip(b"\r\n"):
@@ -122,7 +151,9 @@ class DelimitedTable:
     def _kind(self, name: str, column: Any) -> str:
         kind = kind_of(column.type)
         if kind is None:
-            raise TableError(f"{self.source.label}: column {name!r} is not UTF-8 text; save the file as UTF-8")
+            raise TableError(
+                f"{self.source.label}: column {name!r} is not UTF-8 text; save the file as UTF-8"
+            )
         return kind
 
     # --- batches
@@ -135,7 +166,9 @@ class DelimitedTable:
         """The dtype that holds these columns."""
         return "float64"
 
-    def batches(self, columns: Sequence[str], text: set[str] | None, advance: Advance) -> Iterator[Batch]:
+    def batches(
+        self, columns: Sequence[str], text: set[str] | None, advance: Advance
+    ) -> Iterator[Batch]:
         """Rows from the beginning.
 
         Parameters
@@ -143,7 +176,8 @@ class DelimitedTable:
         columns : sequence of str
             Columns to read.
         text : set of str or None
-            Columns to read as text; others must not turn out to be text. None: whatever they turn out to be.
+            Columns to read as text; others must not turn out to be text. None: whatever they turn
+            out to be.
         advance : callable
             Gets the bytes of the (packed) file that were read, batch by batch.
         """
@@ -155,18 +189,25 @@ class DelimitedTable:
             if self._column_names() != names:
                 raise TableError(f"{self.source.label}: the file has changed while it was read")
         self._fresh = False
-        kinds = {name: "empty" if self.kinds[name] == "text" else self.kinds[name] for name in columns} if text is not None else self.kinds
+        kinds = (
+            {name: "empty" if self.kinds[name] == "text" else self.kinds[name] for name in columns}
+            if text is not None
+            else self.kinds
+        )
         for name in text or ():
             kinds[name] = "text"
         reread, done = False, 0
         for chunk, batch in self._parsed(columns, kinds):
             for name in columns:
-                kind = joined(kinds[name], self._kind(name, batch[name]) if kinds[name] != "text" else "text")
+                kind = joined(
+                    kinds[name], self._kind(name, batch[name]) if kinds[name] != "text" else "text"
+                )
                 if kind == "text" and kinds[name] != "text":
                     self._remember_text(name, chunk)
                     if text is not None:
                         raise TableError(
-                            f"{self.source.label}: column {name!r} must hold numbers, as it did in training; {self.first_text[name]}"
+                            f"{self.source.label}: column {name!r} must hold numbers, as it "
+                            f"did in training; {self.first_text[name]}"
                         )
                     reread = reread or kinds[name] != "empty"
                 kinds[name] = kind
@@ -179,7 +220,10 @@ class DelimitedTable:
             raise RereadTable
 
     def _parsed(self, columns: Sequence[str], kinds: dict[str, str]) -> Iterator[tuple[Chunk, Any]]:
-        """Chunks and their columns, in order; a few are converted ahead. ``kinds`` may change on the way."""
+        """Chunks and their columns, in order; a few are converted ahead.
+
+        ``kinds`` may change on the way.
+        """
         threads = min(n_threads(None), MAX_THREADS)
         waiting: deque[tuple[Chunk, dict[str, str], Future[Any]]] = deque()
         pool = ThreadPoolExecutor(threads)
@@ -193,7 +237,9 @@ class DelimitedTable:
                 if len(waiting) > threads or chunk is None:
                     done, then, future = waiting.popleft()
                     batch = future.result()
-                    if any(kinds[name] == "text" != then[name] for name in columns):  # numbers would not be the texts of the file
+                    if any(
+                        kinds[name] == "text" != then[name] for name in columns
+                    ):  # numbers would not be the texts of the file
                         batch = self._parse(done, columns, kinds)
                     if batch.num_rows:
                         yield done, batch
@@ -201,27 +247,45 @@ class DelimitedTable:
             pool.shutdown(cancel_futures=True)
 
     def _parse(self, chunk: Chunk, columns: Sequence[str], kinds: dict[str, str]) -> Any:
-        """Columns of a chunk; those of no known kind, or that do not fit their kind, have the type that pyarrow finds for them."""
+        """Columns of a chunk; those of no known kind, or that do not fit their kind.
+
+        Have the type that pyarrow finds for them.
+        """
         if not chunk.data.strip(b"\r\n"):  # which pyarrow would complain about
             return self._arrow.table({})
-        arrow = {"number": self._arrow.float64(), "bool": self._arrow.bool_(), "text": self._arrow.string()}
+        arrow = {
+            "number": self._arrow.float64(),
+            "bool": self._arrow.bool_(),
+            "text": self._arrow.string(),
+        }
         types = {name: arrow[kinds[name]] for name in columns if kinds.get(name) in arrow}
         while True:
             try:
                 table = self._csv.read_csv(
                     self._arrow.BufferReader(chunk.data),
-                    self._csv.ReadOptions(use_threads=False, block_size=max(len(chunk.data), 1) + 1, column_names=self.names),
-                    self._csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=b'"' in chunk.data),
+                    self._csv.ReadOptions(
+                        use_threads=False,
+                        block_size=max(len(chunk.data), 1) + 1,
+                        column_names=self.names,
+                    ),
+                    self._csv.ParseOptions(
+                        delimiter=self.delimiter, newlines_in_values=b'"' in chunk.data
+                    ),
                     self._convert_options(columns, types),
                 )
                 return table.combine_chunks().to_batches()[0] if table.num_rows else table
             except self._arrow.ArrowInvalid as error:
-                match = re.search(r"In CSV column #(\d+): .*conversion error", str(error), re.DOTALL)
+                match = re.search(
+                    r"In CSV column #(\d+): .*conversion error", str(error), re.DOTALL
+                )
                 if match is None:
                     raise self._explained(chunk, error) from error
                 name = self.names[int(match[1])]
                 if "UTF8" in str(error) or name not in types:
-                    raise TableError(f"{self.source.label}: column {name!r} is not UTF-8 text; save the file as UTF-8") from error
+                    raise TableError(
+                        f"{self.source.label}: column {name!r} is not UTF-8 text; save the "
+                        "file as UTF-8"
+                    ) from error
                 del types[name]
 
     def _convert_options(self, columns: Sequence[str], types: dict[str, Any]) -> Any:
@@ -241,12 +305,19 @@ class DelimitedTable:
         wanted = len(self.names)
         found = self._find(chunk, lambda row: len(row) != wanted)
         if found is None:
-            return TableError(f"{self.source.label}: between line {chunk.first_line} and the next megabyte: {error}")
+            return TableError(
+                f"{self.source.label}: between line {chunk.first_line} and the next megabyte: "
+                f"{error}"
+            )
         line, row = found
         more = " (quote fields that contain the delimiter)" if len(row) > wanted else ""
-        return TableError(f"{self.source.label}, line {line}: expected {wanted} fields, found {len(row)}{more}")
+        return TableError(
+            f"{self.source.label}, line {line}: expected {wanted} fields, found {len(row)}{more}"
+        )
 
-    def _find(self, chunk: Chunk, test: Callable[[list[str]], bool]) -> tuple[int, list[str]] | None:
+    def _find(
+        self, chunk: Chunk, test: Callable[[list[str]], bool]
+    ) -> tuple[int, list[str]] | None:
         """The first row of a chunk for which a test is true, and the number of its line."""
         rows = csv.reader(_lines(chunk.data), delimiter=self.delimiter)
         begin = 0
@@ -259,7 +330,9 @@ class DelimitedTable:
     def _remember_text(self, name: str, chunk: Chunk) -> None:
         """Note which value makes a column text, and where, if others of the chunk are numbers."""
         f = self.names.index(name)
-        found = self._find(chunk, lambda row: len(row) > f and row[f] not in MISSING and not _is_number(row[f]))
+        found = self._find(
+            chunk, lambda row: len(row) > f and row[f] not in MISSING and not _is_number(row[f])
+        )
         if found is not None:
             self.first_text[name] = f"line {found[0]} has {found[1][f][:40]!r}"
 
@@ -290,7 +363,10 @@ def chunks_of(stream: Stream) -> Iterator[Chunk]:
                 return
             cut = _last_line_end(data)
             if cut == 0 and len(data) > MAX_LINE:
-                raise TableError(f"{stream.label}: line {line} does not end within {MAX_LINE >> 20} MB; is a quote missing?")
+                raise TableError(
+                    f"{stream.label}: line {line} does not end within {MAX_LINE >> 20} MB; is "
+                    "a quote missing?"
+                )
             if cut:
                 yield Chunk(data[:cut], line, stream.position)
                 line += data.count(b"\n", 0, cut)
@@ -302,7 +378,8 @@ def chunks_of(stream: Stream) -> Iterator[Chunk]:
 def _last_line_end(data: bytes) -> int:
     """The place behind the last end of a line that is not inside of quotes; 0 if there is none.
 
-    Chunks begin outside of quotes, so an even number of quotes before a place means that it is outside.
+    Chunks begin outside of quotes, so an even number of quotes before a place means that it is
+    outside.
     """
     end = data.rfind(b"\n") + 1
     quotes = data.count(b'"', 0, end)

@@ -7,21 +7,31 @@ from collections.abc import Iterable, Sequence
 
 
 class TableError(ValueError):
-    """A table that cannot be read, or that is not what a model needs; the text is one sentence for its owner."""
+    """A table that cannot be read, or that is not what a model needs.
+
+    The text is one sentence for its owner.
+    """
 
 
 class RereadTable(Exception):
-    """A column turned out to be text after numbers of it were handed out: begin again, the table knows it now."""
+    """A column turned out to be text after numbers of it were handed out.
+
+    Begin again, the table knows it now.
+    """
 
 
-def check_columns(where: str, wanted: Iterable[str], names: Sequence[str], what: str = "column") -> None:
+def check_columns(
+    where: str, wanted: Iterable[str], names: Sequence[str], what: str = "column"
+) -> None:
     """Raise unless every wanted column is there; the error names what comes nearest."""
     known = set(names)
     for name in wanted:
         if name not in known:
             near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
             hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise TableError(f"{where}: there is no {what} {name!r}{hint}; the columns are {shortened(names)}")
+            raise TableError(
+                f"{where}: there is no {what} {name!r}{hint}; the columns are {shortened(names)}"
+            )
 
 
 def shortened(names: Sequence[str], most: int = 12) -> str:

@@ -1,4 +1,7 @@
-"""Tables into the matrices that models take: rows go straight from a batch to their place, there is no second copy of the table."""
+"""Tables into the matrices that models take.
+
+Rows go straight from a batch to their place, there is no second copy of the table.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from gpuboost.progress import Progress
-from gpuboost.schema import TableSchema
 from gpuboost.tables.batch import Batch, Table
 from gpuboost.tables.columns import KnownTexts, Texts, to_numbers
 from gpuboost.tables.errors import RereadTable, TableError, check_columns, shortened
+from gpuboost.tables.schema import TableSchema
 
 #: Bytes of rows that are filled together, column by column: they stay in the second-level cache.
 STRIPE = 1 << 17
@@ -54,14 +57,20 @@ class Growing:
         self.n_rows = 0
 
     def next(self, n: int, fraction: float) -> np.ndarray:
-        """Place for n more rows; ``fraction`` is the part of the table that ends with them, 0 if nobody knows."""
+        """Place for n more rows.
+
+        ``fraction`` is the part of the table that ends with them, 0 if nobody knows.
+        """
         begin, end = self.n_rows, self.n_rows + n
         if end > len(self._data):
             expected = int(end / fraction * SPARE) if fraction > 0 else end + end // 2
             if begin == 0:
                 self._data = np.empty((max(end, expected), *self._columns), self._dtype)
             else:  # the allocator moves pages, not bytes, and nobody holds a view
-                self._data.resize((max(end, min(expected, 2 * end), end + end // 8), *self._columns), refcheck=False)
+                self._data.resize(
+                    (max(end, min(expected, 2 * end), end + end // 8), *self._columns),
+                    refcheck=False,
+                )
         self.n_rows = end
         return self._data[begin:end]
 
@@ -78,7 +87,14 @@ class _Collector:
         self.x, self.y = Growing((n_columns,), dtype), Growing((), "float64")
         self.weight = Growing((), "float64") if weighted else None
 
-    def add(self, features: list[np.ndarray], y: np.ndarray, weight: np.ndarray | None, keep: np.ndarray | None, fraction: float) -> None:
+    def add(
+        self,
+        features: list[np.ndarray],
+        y: np.ndarray,
+        weight: np.ndarray | None,
+        keep: np.ndarray | None,
+        fraction: float,
+    ) -> None:
         """Rows of a batch, all (None) or some of them."""
         n = len(y) if keep is None else int(np.count_nonzero(keep))
         place = self.x.next(n, fraction)
@@ -94,7 +110,9 @@ class _Collector:
 
     def finish(self) -> Part:
         """The rows."""
-        return Part(self.x.finish(), self.y.finish(), None if self.weight is None else self.weight.finish())
+        return Part(
+            self.x.finish(), self.y.finish(), None if self.weight is None else self.weight.finish()
+        )
 
 
 def fill(out: np.ndarray, columns: Sequence[np.ndarray]) -> None:
@@ -177,7 +195,9 @@ class _Reading:
     def run(self, fraction: float, seed: int, progress: Progress) -> TrainingData:
         table, rng = self.table, np.random.default_rng(seed)
         dtype = table.dtype(self.columns)
-        train, valid = (_Collector(len(self.columns), dtype, self.weight is not None) for _ in range(2))
+        train, valid = (
+            _Collector(len(self.columns), dtype, self.weight is not None) for _ in range(2)
+        )
         n_without = 0
         wanted = [*self.columns, self.target, *([self.weight] if self.weight else [])]
         for batch in table.batches(wanted, None, progress.advance):
@@ -194,10 +214,15 @@ class _Reading:
                 train.add(features, y, weight, known & ~held, table.fraction)
                 valid.add(features, y, weight, known & held, table.fraction)
         if self.weight is not None and table.kinds[self.weight] == "text":
-            raise TableError(f"{table.source.label}: the column of weights, {self.weight!r}, must hold numbers; it holds text")
+            raise TableError(
+                f"{table.source.label}: the column of weights, {self.weight!r}, must hold "
+                "numbers; it holds text"
+            )
         parts = [train.finish(), valid.finish()]
         if not len(parts[0].x):
-            raise TableError(f"{table.source.label}: no row has a value of the target {self.target!r}")
+            raise TableError(
+                f"{table.source.label}: no row has a value of the target {self.target!r}"
+            )
         return self._finish(parts, n_without)
 
     def _numbers(self, name: str, batch: Batch) -> np.ndarray:
@@ -212,7 +237,13 @@ class _Reading:
         for name, texts in self.texts.items():
             ranks = texts.ranks()
             for part in parts:
-                column = part.y if name == self.target else part.x[:, self.columns.index(name)] if name in self.columns else np.empty(0)
+                column = (
+                    part.y
+                    if name == self.target
+                    else part.x[:, self.columns.index(name)]
+                    if name in self.columns
+                    else np.empty(0)
+                )
                 known = ~np.isnan(column)
                 column[known] = ranks[column[known].astype(np.intp)]
         text = {name: self.texts[name].values for name in self.columns if name in self.texts}
@@ -232,9 +263,15 @@ class _Reading:
         notes = []
         for name, values in text.items():
             if name in self.table.first_text and any(_looks_like_number(value) for value in values):
-                notes.append(f"column {name!r} has numbers and texts, and is read as text: {self.table.first_text[name]}")
+                notes.append(
+                    f"column {name!r} has numbers and texts, and is read as text: "
+                    f"{self.table.first_text[name]}"
+                )
             if n_rows >= MANY_ROWS and 2 * len(values) > n_rows:
-                notes.append(f"column {name!r} has {len(values):,} distinct texts in {n_rows:,} rows; consider --drop {name}")
+                notes.append(
+                    f"column {name!r} has {len(values):,} distinct texts in {n_rows:,} rows; "
+                    f"consider --drop {name}"
+                )
         empty = [name for name in self.columns if self.table.kinds[name] == "empty"]
         if empty:
             notes.append(f"no row has a value in {shortened(empty)}")
@@ -265,7 +302,9 @@ class ModelColumns:
         Features that the model takes as text, and knows the categories of itself.
     """
 
-    def __init__(self, columns: Sequence[str], text: dict[str, list[str]], raw: Sequence[str] = ()) -> None:
+    def __init__(
+        self, columns: Sequence[str], text: dict[str, list[str]], raw: Sequence[str] = ()
+    ) -> None:
         self.columns, self.raw = list(columns), set(raw)
         self.known = {name: KnownTexts(values) for name, values in text.items()}
 
@@ -280,13 +319,17 @@ class ModelColumns:
 
     def _column(self, name: str, column: Any) -> np.ndarray:
         if name in self.raw:
-            return np.array(column.tolist() if isinstance(column, np.ndarray) else column.to_pylist(), dtype=object)
+            return np.array(
+                column.tolist() if isinstance(column, np.ndarray) else column.to_pylist(),
+                dtype=object,
+            )
         return self.known[name].code(column) if name in self.known else to_numbers(column)
 
     def unknown_texts(self) -> list[str]:
         """A sentence for each column with texts that training has not seen."""
         return [
-            f"column {name!r}: {known.n_unknown:,} rows have a text that training has not seen, such as {known.example!r}; "
+            f"column {name!r}: {known.n_unknown:,} rows have a text that training has not "
+            f"seen, such as {known.example!r}; "
             "it counts as missing"
             for name, known in self.known.items()
             if known.n_unknown
@@ -294,7 +337,11 @@ class ModelColumns:
 
 
 def read_validation(
-    table: Table, schema: TableSchema, target_values: Sequence[str], weight: str | None = None, verbose: int = 0
+    table: Table,
+    schema: TableSchema,
+    target_values: Sequence[str],
+    weight: str | None = None,
+    verbose: int = 0,
 ) -> tuple[Part, list[str]]:
     """Read a table to measure a model on.
 
@@ -323,13 +370,19 @@ def read_validation(
     check_columns(where, table.missing(wanted), table.names)
     text = {**schema.text, **({schema.target: list(target_values)} if target_values else {})}
     columns = ModelColumns(schema.columns, text)
-    out, n_without = _Collector(len(schema.columns), table.dtype(schema.columns), weight is not None), 0
+    out, n_without = (
+        _Collector(len(schema.columns), table.dtype(schema.columns), weight is not None),
+        0,
+    )
     with Progress(table.total, f"reading {where}", table.unit, verbose, scaled=True) as progress:
         for batch in table.batches(wanted, columns.text, progress.advance):
             y = columns._column(schema.target, batch.columns[schema.target])
             if target_values and columns.known[schema.target].n_unknown:
                 unknown = columns.known[schema.target].example
-                raise TableError(f"{where}: the target {schema.target!r} has a class that the training data does not have: {unknown!r}")
+                raise TableError(
+                    f"{where}: the target {schema.target!r} has a class that the training data "
+                    f"does not have: {unknown!r}"
+                )
             keep = ~np.isnan(y)
             n_without += int(np.count_nonzero(~keep))
             own = to_numbers(batch.columns[weight]) if weight else None

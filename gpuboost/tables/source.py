@@ -1,4 +1,7 @@
-"""Where the bytes of a table come from: a file or standard input, packed or not, and which format they are in."""
+"""Where the bytes of a table come from.
+
+A file or standard input, packed or not, and which format they are in.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from gpuboost.extras import load
+from gpuboost.optional import load
 from gpuboost.tables.errors import TableError
 
 #: Endings of file names and the formats they stand for.
@@ -40,7 +43,10 @@ PACKED = {
 
 
 def format_of(path: str, given: str | None = None) -> str:
-    """The format of a file: what was given, or what the name's ending says; CSV for standard input."""
+    """The format of a file: what was given, or what the name's ending says.
+
+    CSV for standard input.
+    """
     if given is not None:
         return given
     if path == "-":
@@ -50,7 +56,10 @@ def format_of(path: str, given: str | None = None) -> str:
     if ending in PACKED:
         ending = Path(name.removesuffix(ending)).suffix
     if ending not in ENDINGS:
-        raise TableError(f"{path}: no format is known for this name; its ending should be one of {', '.join(ENDINGS)}, or use --format")
+        raise TableError(
+            f"{path}: no format is known for this name; its ending should be one of "
+            f"{', '.join(ENDINGS)}, or use --format"
+        )
     return ENDINGS[ending]
 
 
@@ -74,7 +83,9 @@ class Source:
         if path == "-":
             if keep:
                 self._keep(sys.stdin.buffer)
-        elif os.path.exists(path) and not os.path.isfile(path):  # a pipe, such as <(zcat table.csv.gz): it can be opened once
+        elif os.path.exists(path) and not os.path.isfile(
+            path
+        ):  # a pipe, such as <(zcat table.csv.gz): it can be opened once
             with open(path, "rb") as pipe:
                 self._keep(pipe)
         if self.path != "-":
@@ -92,11 +103,16 @@ class Source:
         self.path = self._copy.name
 
     def open(self) -> Stream:
-        """The bytes from the beginning, unpacked; standard input that was not kept can be opened once."""
+        """The bytes from the beginning, unpacked.
+
+        Standard input that was not kept can be opened once.
+        """
         if self.path == "-":
             return Stream(sys.stdin.buffer, self.label, ending="")
         ending = Path(self.path).suffix.lower()
-        return Stream(open(self.path, "rb", buffering=0), self.label, ending if ending in PACKED else "")  # noqa: SIM115
+        return Stream(
+            open(self.path, "rb", buffering=0), self.label, ending if ending in PACKED else ""
+        )  # noqa: SIM115
 
     def close(self) -> None:
         """Remove the temporary file."""
@@ -111,9 +127,13 @@ class Stream:
         self._raw, self.label, self.position, self._begin = raw, label, 0, b""
         while len(self._begin) < 4 and (more := raw.read(4 - len(self._begin))):
             self._begin += more
-        packing = next((name for name, magic in PACKED.values() if self._begin.startswith(magic)), None)
+        packing = next(
+            (name for name, magic in PACKED.values() if self._begin.startswith(magic)), None
+        )
         if ending and packing != PACKED[ending][0]:
-            raise TableError(f"{label}: the name ends in {ending}, but the content is not {PACKED[ending][0]}")
+            raise TableError(
+                f"{label}: the name ends in {ending}, but the content is not {PACKED[ending][0]}"
+            )
         self._unpacked: Any = None
         if packing is not None:
             pa = load("pyarrow", "reading packed files")
@@ -138,7 +158,9 @@ class Stream:
         try:
             return bytes(self._unpacked.read(n))
         except (OSError, ValueError) as error:
-            raise TableError(f"{self.label}: the packed file is damaged or cut short ({error})") from error
+            raise TableError(
+                f"{self.label}: the packed file is damaged or cut short ({error})"
+            ) from error
 
     # what pyarrow wants of a file
 

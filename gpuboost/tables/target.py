@@ -30,7 +30,9 @@ class Target:
 
 
 def settle_target(data: TrainingData, name: str, task: str = "auto") -> Target:
-    """Find the task, and the target's values for it; rows are left out of ``data.valid`` if training cannot know their class.
+    """Find the task, and the target's values for it.
+
+    Rows are left out of ``data.valid`` if training cannot know their class.
 
     Parameters
     ----------
@@ -39,8 +41,9 @@ def settle_target(data: TrainingData, name: str, task: str = "auto") -> Target:
     name : str
         Name of the target, for messages.
     task : {"auto", "binary", "multiclass", "regression"}, default="auto"
-        What was asked for. "auto": classes if the target is text or true and false, or if its values are two whole numbers, or at most
-        20 of them with 10 rows for each on average; else regression.
+        What was asked for. "auto": classes if the target is text or true and false, or if its
+        values are two whole numbers, or at most 20 of them with 10 rows for each on average; else
+        regression.
 
     Returns
     -------
@@ -49,7 +52,10 @@ def settle_target(data: TrainingData, name: str, task: str = "auto") -> Target:
     """
     y, text = data.train.y, data.target_kind == "text"
     if task == "regression" and text:
-        raise TableError(f"the target {name!r} holds text, such as {data.target_values[0]!r}: regression needs numbers")
+        raise TableError(
+            f"the target {name!r} holds text, such as {data.target_values[0]!r}: regression "
+            "needs numbers"
+        )
     if task == "auto":
         task, reason = _infer(data, y)
     else:
@@ -59,7 +65,9 @@ def settle_target(data: TrainingData, name: str, task: str = "auto") -> Target:
     labels = np.unique(y)
     classes = _labels(data, labels)
     if len(labels) < 2:
-        raise TableError(f"the target {name!r} has only one value, {classes[0]}: there is nothing to learn")
+        raise TableError(
+            f"the target {name!r} has only one value, {classes[0]}: there is nothing to learn"
+        )
     if task == "binary" and len(labels) > 2:
         raise TableError(f"--task binary needs two classes; the target {name!r} has {len(labels)}")
     n_unknown = 0
@@ -68,9 +76,20 @@ def settle_target(data: TrainingData, name: str, task: str = "auto") -> Target:
         n_unknown = int(np.count_nonzero(~known))
         if n_unknown:
             part = data.valid
-            part.x, part.y, part.weight = part.x[known], part.y[known], None if part.weight is None else part.weight[known]
+            part.x, part.y, part.weight = (
+                part.x[known],
+                part.y[known],
+                None if part.weight is None else part.weight[known],
+            )
     valid = None if data.valid is None else np.searchsorted(labels, data.valid.y)
-    return Target("binary" if len(labels) == 2 else "multiclass", reason, classes, np.searchsorted(labels, y), valid, n_unknown)
+    return Target(
+        "binary" if len(labels) == 2 else "multiclass",
+        reason,
+        classes,
+        np.searchsorted(labels, y),
+        valid,
+        n_unknown,
+    )
 
 
 def _infer(data: TrainingData, y: np.ndarray) -> tuple[str, str]:
@@ -93,7 +112,11 @@ def _labels(data: TrainingData, labels: np.ndarray) -> np.ndarray:
         return np.array([data.target_values[int(i)] for i in labels])
     if data.target_kind == "bool":
         return labels.astype(bool)
-    return labels.astype(np.int64) if (labels == np.floor(labels)).all() and np.abs(labels).max() < 2**53 else labels
+    return (
+        labels.astype(np.int64)
+        if (labels == np.floor(labels)).all() and np.abs(labels).max() < 2**53
+        else labels
+    )
 
 
 def codes_of(y: np.ndarray, target: Target, data: TrainingData, where: str) -> np.ndarray:
@@ -105,5 +128,7 @@ def codes_of(y: np.ndarray, target: Target, data: TrainingData, where: str) -> n
     if (known[codes] != y).any():
         value = y[known[codes] != y][0]
         label = data.target_values[int(value)] if data.target_values else f"{value:g}"
-        raise TableError(f"{where}: the target has a class that the training data does not have: {label}")
+        raise TableError(
+            f"{where}: the target has a class that the training data does not have: {label}"
+        )
     return codes

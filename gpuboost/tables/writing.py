@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from gpuboost.extras import load
-from gpuboost.files import atomic_write
+from gpuboost.atomic_files import atomic_write
+from gpuboost.optional import load
 from gpuboost.tables.errors import TableError
 from gpuboost.tables.source import PACKED, format_of
 
@@ -23,7 +23,9 @@ def writable_format(path: str) -> str:
     """The format to write to a path; CSV for standard output."""
     kind = format_of(path)
     if kind not in WRITABLE:
-        raise TableError(f"{path}: results are written as {', '.join(WRITABLE)}; {kind} is for reading only")
+        raise TableError(
+            f"{path}: results are written as {', '.join(WRITABLE)}; {kind} is for reading only"
+        )
     if kind in ("parquet", "arrow") and path.lower().endswith(tuple(PACKED)):
         raise TableError(f"{path}: {kind} files are packed inside; leave {Path(path).suffix} away")
     return kind
@@ -31,7 +33,10 @@ def writable_format(path: str) -> str:
 
 @contextmanager
 def open_writer(path: str) -> Iterator[Writer]:
-    """A writer of batches; the file appears under its name when the block ends without an error. "-" is standard output."""
+    """A writer of batches; the file appears under its name when the block ends without an error.
+
+    "-" is standard output.
+    """
     kind = writable_format(path)
     if path == "-":
         writer = Writer(sys.stdout.buffer, kind, None)
@@ -50,7 +55,10 @@ def open_writer(path: str) -> Iterator[Writer]:
 
 
 class _KeptOpen(io.RawIOBase):
-    """A file that its user cannot close, as whoever has opened it does that; writers may say their last words to one that is abandoned."""
+    """A file that its user cannot close, as whoever has opened it does that.
+
+    Writers may say their last words to one that is abandoned.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._written, self.abandoned = file, 0, False
@@ -74,7 +82,9 @@ class Writer:
     def __init__(self, file: BinaryIO, kind: str, packing: str | None) -> None:
         self._arrow, self._kind = load("pyarrow", "writing tables"), kind
         self._kept = _KeptOpen(file)
-        self._file: Any = self._arrow.CompressedOutputStream(self._kept, packing) if packing else self._kept
+        self._file: Any = (
+            self._arrow.CompressedOutputStream(self._kept, packing) if packing else self._kept
+        )
         self._packed = packing is not None
         self._writer: Any = None
 
@@ -87,7 +97,9 @@ class Writer:
 
     def _open(self, schema: Any) -> Any:
         if self._kind == "parquet":
-            return load("pyarrow.parquet", "writing Parquet files").ParquetWriter(self._file, schema)
+            return load("pyarrow.parquet", "writing Parquet files").ParquetWriter(
+                self._file, schema
+            )
         if self._kind == "arrow":
             return load("pyarrow.ipc", "writing Arrow files").new_file(self._file, schema)
         delimiter = "\t" if self._kind == "tsv" else ","
@@ -95,7 +107,9 @@ class Writer:
         csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(schema.names)
         self._file.write(header.getvalue().encode())
         arrow_csv = load("pyarrow.csv", "writing CSV files")
-        options = arrow_csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style="needed")
+        options = arrow_csv.WriteOptions(
+            include_header=False, delimiter=delimiter, quoting_style="needed"
+        )
         return arrow_csv.CSVWriter(self._file, schema, write_options=options)
 
     def close(self) -> None:
@@ -106,7 +120,10 @@ class Writer:
             self._file.close()
 
     def abandon(self) -> None:
-        """Let go of the file without caring for its content; the error that led here counts, not those that follow from it."""
+        """Let go of the file without caring for its content.
+
+        The error that led here counts, not those that follow from it.
+        """
         self._kept.abandoned = True
         if self._packed:
             self._file.close()

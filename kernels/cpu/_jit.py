@@ -1,4 +1,7 @@
-"""How CPU kernels are compiled, and what numba has no name for: prefetch, atomic operations, yielding the core."""
+"""How CPU kernels are compiled, and what numba has no name for.
+
+Prefetch, atomic operations, yielding the core.
+"""
 
 import functools
 import hashlib
@@ -11,20 +14,22 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
-from gpuboost import fixed_point, formulas, quantiles
+from gpuboost.scalar import fixed_point, formulas, quantiles
 
-# nogil: our own threads run kernels side by side (numba's thread pool dies when two Python threads enter it, or after a fork).
-# error_model numpy: no zero check before each division, so that loops vectorise. No fastmath: the order of operations is ours.
+# nogil: our own threads run kernels side by side (numba's thread pool dies when two Python threads
+# enter it, or after a fork). error_model numpy: no zero check before each division, so that loops
+# vectorise. No fastmath: the order of operations is ours.
 _jit = functools.partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 
 
 def _source_stamp():
     """A digest of everything that kernels are compiled from."""
     here = Path(__file__).parent
-    package = Path(formulas.__file__).parent
+    package = Path(formulas.__file__).parents[1]
     digest = hashlib.sha256()
-    modules = ("dtypes", "fixed_point", "formulas", "losses", "metrics", "quantiles")
-    for path in [*sorted(here.glob("*.py")), *(package / f"{name}.py" for name in modules)]:
+    folders = [package / "scalar", package / "objectives"]
+    sources = [path for folder in folders for path in sorted(folder.glob("*.py"))]
+    for path in [*sorted(here.glob("**/*.py")), package / "dtypes.py", *sources]:
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -35,9 +40,9 @@ SOURCE_STAMP = _source_stamp()
 def kernel(function, **options):
     """Compile a kernel, and keep the machine code for the next process.
 
-    numba takes kept code for current as long as the function's own file has not changed, whatever happened to the functions it calls
-    in other files. The stamp of all sources replaces the file's: changed formulas are never run from old code.
-    """
+    numba takes kept code for current as long as the function's own file has not changed, whatever
+    happened to the functions it calls in other files. The stamp of all sources replaces the file's:
+    changed formulas are never run from old code."""
     dispatcher = _jit(**options)(function)
     try:
         dispatcher.enable_caching()
@@ -48,11 +53,17 @@ def kernel(function, **options):
 
 
 def tell_of_compilation(dispatcher):
-    """Say on a terminal, once a process, that a kernel will be compiled: seconds of silence look like a hang."""
+    """Say on a terminal, once a process, that a kernel will be compiled.
+
+    Seconds of silence look like a hang.
+    """
     cache = getattr(dispatcher._cache, "_cache_file", None)  # a kernel that cannot be kept has none
     compiled = dispatcher.signatures or (cache is not None and cache._load_index())
     if not compiled and sys.stderr.isatty():
-        _say_once("gpuboost: compiling kernels; this takes some seconds the first time (gpuboost warmup does it ahead)")
+        _say_once(
+            "gpuboost: compiling kernels; this takes some seconds the first time (gpuboost "
+            "warmup does it ahead)"
+        )
 
 
 @functools.cache
@@ -60,11 +71,13 @@ def _say_once(text):
     print(text, file=sys.stderr, flush=True)
 
 
-# A function that only kernels call. Compilation time is what a new user waits for: no wrapper for Python here, and in kernels plain loops
-# instead of slice assignment, sort, sum and the like, each of which costs up to two seconds to compile.
+# A function that only kernels call. Compilation time is what a new user waits for: no wrapper for
+# Python here, and in kernels plain loops instead of slice assignment, sort, sum and the like, each
+# of which costs up to two seconds to compile.
 helper = functools.partial(kernel, no_cpython_wrapper=True)
 
-# A helper that is always made part of its caller: for functions that take many arrays, which cost more to hand over than the work they do.
+# A helper that is always made part of its caller: for functions that take many arrays, which cost
+# more to hand over than the work they do.
 inlined = functools.partial(helper, forceinline=True)
 
 
@@ -94,7 +107,10 @@ register_jitable(quantiles.cut_between)
 
 @intrinsic
 def prefetch(typingctx, array, index):
-    """Ask for the cache line of array[index] (flat index, contiguous array), without waiting for it."""
+    """Ask for the cache line of array[index] (flat index, contiguous array).
+
+    Without waiting for it.
+    """
 
     def codegen(context, builder, signature, args):
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -102,9 +118,13 @@ def prefetch(typingctx, array, index):
         address = builder.bitcast(builder.gep(data, [args[1]]), byte_pointer)
         word = ir.IntType(32)
         function = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(ir.VoidType(), [byte_pointer, word, word, word]), "llvm.prefetch.p0"
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [byte_pointer, word, word, word]),
+            "llvm.prefetch.p0",
         )
-        builder.call(function, [address, word(0), word(3), word(1)])  # to read, keep in all caches, data
+        builder.call(
+            function, [address, word(0), word(3), word(1)]
+        )  # to read, keep in all caches, data
         return context.get_dummy_value()
 
     return types.void(array, types.uint64), codegen
@@ -112,14 +132,21 @@ def prefetch(typingctx, array, index):
 
 @intrinsic
 def load_word(typingctx, array, index):
-    """The eight bytes from array[index] on as one number, the first of them lowest; they need not be aligned, but must exist."""
+    """The eight bytes from array[index] on as one number, the first of them lowest.
+
+    They need not be aligned, but must exist.
+    """
 
     def codegen(context, builder, signature, args):
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
         word = ir.IntType(64)
-        loaded = builder.load(builder.bitcast(builder.gep(data, [args[1]]), word.as_pointer()), align=1)
+        loaded = builder.load(
+            builder.bitcast(builder.gep(data, [args[1]]), word.as_pointer()), align=1
+        )
         if sys.byteorder == "big":
-            swap = cgutils.get_or_insert_function(builder.module, ir.FunctionType(word, [word]), "llvm.bswap.i64")
+            swap = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(word, [word]), "llvm.bswap.i64"
+            )
             loaded = builder.call(swap, [loaded])
         return loaded
 
@@ -146,7 +173,9 @@ def atomic_load(typingctx, array, index):
     """array[index] of an int64 array, in one order for all threads."""
 
     def codegen(context, builder, signature, args):
-        return builder.load_atomic(_element(context, builder, signature, args), "seq_cst", 8, typ=ir.IntType(64))
+        return builder.load_atomic(
+            _element(context, builder, signature, args), "seq_cst", 8, typ=ir.IntType(64)
+        )
 
     return types.int64(array, types.int64), codegen
 
@@ -175,7 +204,10 @@ def atomic_add(typingctx, array, index, value):
 
 @intrinsic
 def take_number(typingctx, counter):
-    """Return counter[0] and add one to it, atomically: how threads share out the tasks of a stage."""
+    """Return counter[0] and add one to it, atomically.
+
+    How threads share out the tasks of a stage.
+    """
 
     def codegen(context, builder, signature, args):
         data = context.make_array(signature.args[0])(context, builder, args[0]).data

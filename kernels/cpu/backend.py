@@ -2,7 +2,21 @@
 
 import numpy as np
 
-from gpuboost.dtypes import CHUNK, FINE, HIST_STRIDE, LABEL_SPLIT, NODE, PACKED, PAIR, PIECE, PROGRESS, ROW, SPLIT, SYMMETRIC, TREE_NODE
+from gpuboost.dtypes import (
+    CHUNK,
+    FINE,
+    HIST_STRIDE,
+    LABEL_SPLIT,
+    NODE,
+    PACKED,
+    PAIR,
+    PIECE,
+    PROGRESS,
+    ROW,
+    SPLIT,
+    SYMMETRIC,
+    TREE_NODE,
+)
 from gpuboost.kernels.cpu import (
     binning,
     cart,
@@ -22,14 +36,16 @@ from gpuboost.kernels.cpu._jit import tell_of_compilation
 from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
 from gpuboost.kernels.cpu.threads import Team
 
-#: Row-feature pairs below which a tree is grown by one thread: it takes a millisecond or two (2026-11, AMD EPYC), and waking another
-#: thread may take a tenth of one.
+#: Row-feature pairs below which a tree is grown by one thread: it takes a millisecond or two
+#: (2026-11, AMD EPYC), and waking another thread may take a tenth of one.
 SMALL_WORK = 1 << 19
 #: Row-feature pairs after which growth returns to Python for a moment: about a quarter of a second.
 BUDGET = 1 << 28
-#: Features of one building task: 64 histograms are 128 KiB, which the second-level cache holds, and a row's 64 bins are a cache line.
+#: Features of one building task: 64 histograms are 128 KiB, which the second-level cache holds, and
+#: a row's 64 bins are a cache line.
 RANGE_FEATURES = 64
-#: Most memory for histograms of open nodes. Beyond it histograms are dropped and built again when needed: slower, same bits.
+#: Most memory for histograms of open nodes. Beyond it histograms are dropped and built again when
+#: needed: slower, same bits.
 POOL_BYTES = 1 << 30
 #: Rows up to which prediction walks the trees instead of binning the rows.
 FEW_ROWS = 48
@@ -71,7 +87,10 @@ class CpuBackend:
     # --- binning
 
     def share_out(self, n, job):
-        """Call ``job(i)`` for i < n, shared out over the threads; for work that releases the interpreter lock itself."""
+        """Call ``job(i)`` for i < n, shared out over the threads.
+
+        For work that releases the interpreter lock itself.
+        """
         todo = iter(range(n))
 
         def work(_):
@@ -100,7 +119,9 @@ class CpuBackend:
         n_rows, n_features = x.shape
         columns = np.empty((n_features, n_rows), np.uint8)
         bins = np.zeros(n_rows * n_features + histogram.PADDING if by_rows else 0, np.uint8)
-        self.team.run_kernel(n_rows * n_features, binning.bin_matrix, x, cuts, n_cuts, columns, bins)
+        self.team.run_kernel(
+            n_rows * n_features, binning.bin_matrix, x, cuts, n_cuts, columns, bins
+        )
         return columns, bins
 
     def code_borders(self, column, codes, n_codes):
@@ -112,7 +133,10 @@ class CpuBackend:
     # --- gradients
 
     def gradients(self, loss, y, raw, weight, g, h, sums):
-        """Gradients and hessians of all outputs into g and h, and the weighted sums of their absolute values."""
+        """Gradients and hessians of all outputs into g and h.
+
+        And the weighted sums of their absolute values.
+        """
         n_rows = y.shape[0]
         blocks = np.empty((-(-n_rows // gradients.BLOCK), raw.shape[0], 2))
         kernel = gradients.compile_gradients(loss.grad_hess, loss.joint)
@@ -126,7 +150,14 @@ class CpuBackend:
     def mean_of_rows(self, metric, y, raw, weight):
         """Weighted mean of a metric's row function."""
         blocks = np.empty((-(-y.shape[0] // gradients.BLOCK), 1, 2))
-        self.team.run_kernel(y.shape[0], gradients.compile_mean(metric.row_value, metric.per_row), y, raw, weight, blocks)
+        self.team.run_kernel(
+            y.shape[0],
+            gradients.compile_mean(metric.row_value, metric.per_row),
+            y,
+            raw,
+            weight,
+            blocks,
+        )
         total = np.empty((1, 2))
         gradients.sum_blocks(blocks, total)
         return metric.score(total[0, 0], total[0, 1])
@@ -167,33 +198,70 @@ class CpuBackend:
         return CpuGrower(self.team, binned.columns, binned.bins, binned.n_bins, limits)
 
     def make_tree_grower(self, coded, probability, first_channel, n_ranks):
-        """A grower of classical trees with buffers for one of them at a time; each thread takes one of its own."""
+        """A grower of classical trees with buffers for one of them at a time.
+
+        Each thread takes one of its own.
+        """
         tell_of_compilation(cart.grow_tree)
         return CpuTreeGrower(coded, probability, first_channel, n_ranks)
 
     def trees_at_once(self, n_rows, n_outputs):
-        """How many classical trees a grower grows together; here each thread has a grower and a tree."""
+        """How many classical trees a grower grows together.
+
+        Here each thread has a grower and a tree.
+        """
         return 1
 
     # --- prediction
 
     def sum_values(self, x, forest, first_channel, hard, out):
-        """Add the values of all trees' leaves (or a vote for the top class of each) to ``out`` (n_rows, n_channels)."""
-        self.team.run_kernel(x.shape[0] * len(forest.trees), cart_predict.sum_values, x, *forest.walk_arrays, first_channel, hard, out)
+        """Add the values of all trees' leaves (or a vote for the top class of each) to ``out``.
+
+        (n_rows, n_channels).
+        """
+        self.team.run_kernel(
+            x.shape[0] * len(forest.trees),
+            cart_predict.sum_values,
+            x,
+            *forest.walk_arrays,
+            first_channel,
+            hard,
+            out,
+        )
 
     def find_leaves(self, x, forest, out):
         """The leaf that each tree has for each row, into ``out`` (n_rows, n_trees)."""
         begin, nodes, _, first_set, sets = forest.walk_arrays
-        self.team.run_kernel(x.shape[0] * len(forest.trees), cart_predict.find_leaves, x, begin, nodes, first_set, sets, out)
+        self.team.run_kernel(
+            x.shape[0] * len(forest.trees),
+            cart_predict.find_leaves,
+            x,
+            begin,
+            nodes,
+            first_set,
+            sets,
+            out,
+        )
 
     def leaf_quantiles(self, leaves, arrays, rank, targets, quantiles, out):
-        """Quantiles of the targets that share leaves with each row, into ``out``; ``arrays`` as ``gpuboost.leaf_targets`` keeps them."""
-        self.team.run_kernel(leaves.size, leaf_targets.leaf_quantiles, leaves, *arrays, rank, targets, quantiles, out)
+        """Quantiles of the targets that share leaves with each row, into ``out``.
+
+        ``arrays`` as ``gpuboost.model.leaf_targets`` keeps them.
+        """
+        self.team.run_kernel(
+            leaves.size, leaf_targets.leaf_quantiles, leaves, *arrays, rank, targets, quantiles, out
+        )
 
     def project_tree(self, x, forest, tree, ignored, weight, y, out):
-        """What a tree that ignores a feature (-1: none) says of the rows of weight 0, from the others' targets, into ``out``."""
+        """What a tree that ignores a feature (-1.
+
+        None) says of the rows of weight 0, from the others' targets, into ``out``.
+        """
         begin, nodes, _, first_set, sets = forest.walk_arrays
-        own, own_sets = nodes[begin[tree] : begin[tree + 1]], sets[first_set[tree] : first_set[tree + 1]]
+        own, own_sets = (
+            nodes[begin[tree] : begin[tree + 1]],
+            sets[first_set[tree] : first_set[tree + 1]],
+        )
         projection.project_tree(x, own, own_sets, ignored, weight, y, out)
 
     def add_trees(self, x, forest, first_tree, end_tree, out):
@@ -203,8 +271,9 @@ class CpuBackend:
             return
         cuts = forest.cut_table(x.dtype)
         self.team.run_kernel(
-            x.shape[0] * max(end_tree - first_tree, 1), predict.predict_blocks, x, forest.used_features, cuts, forest.n_cuts, first_tree,
-            end_tree, forest.n_outputs, *forest.block_arrays(self), out,
+            x.shape[0] * max(end_tree - first_tree, 1), predict.predict_blocks, x,
+            forest.used_features, cuts, forest.n_cuts, first_tree, end_tree, forest.n_outputs,
+            *forest.block_arrays(self), out,
         )  # fmt: skip
 
     def base_scores(self, base_score, x):
@@ -216,7 +285,10 @@ class CpuBackend:
         return classes[raw.argmax(axis=0) if raw.shape[0] > 1 else (raw[0] > 0).astype(np.intp)]
 
     def probabilities(self, raw, log_odds_factor):
-        """Class probabilities (n_rows, n_classes) from raw scores; one output means two classes, and times the factor it is log odds."""
+        """Class probabilities (n_rows, n_classes) from raw scores.
+
+        One output means two classes, and times the factor it is log odds.
+        """
         n_outputs, n_rows = raw.shape
         out = np.empty((n_rows, max(n_outputs, 2)))
         if n_outputs == 1:
@@ -240,12 +312,20 @@ class CpuGrower:
         self.threads = team.size if n_rows * n_used >= SMALL_WORK else 1
         self.build_ranges = _even_ranges(n_used, -(-n_used // RANGE_FEATURES))
         self.scan_ranges = _even_ranges(
-            n_used, max(-(-n_used // RANGE_FEATURES), min(n_used // 4, 2 * self.threads if self.threads > 1 else 1))
+            n_used,
+            max(
+                -(-n_used // RANGE_FEATURES),
+                min(n_used // 4, 2 * self.threads if self.threads > 1 else 1),
+            ),
         )
         max_split = limits.max_open
         slot_cells = n_used * HIST_STRIDE
         slot_bytes = slot_cells * (12 if limits.count_rows else 8)
-        self.n_slots = max_split if limits.order == SYMMETRIC else max(1, min(max_split, POOL_BYTES // slot_bytes))
+        self.n_slots = (
+            max_split
+            if limits.order == SYMMETRIC
+            else max(1, min(max_split, POOL_BYTES // slot_bytes))
+        )
         self.n_spare = 0 if self.n_slots == max_split else 4
         n_parts = 4 * self.threads if self.threads > 1 else 0
         n_buffers = self.n_slots + self.n_spare + n_parts
@@ -264,7 +344,9 @@ class CpuGrower:
         self.free_slots = np.empty(self.n_slots, np.int32)
         self.found = np.empty((2 * max_split, len(self.scan_ranges) - 1), SPLIT)
         self.trees = []
-        self.labels = np.empty(n_rows, np.uint8 if limits.max_leaves <= predict.MAX_LABELS else np.int32)
+        self.labels = np.empty(
+            n_rows, np.uint8 if limits.max_leaves <= predict.MAX_LABELS else np.int32
+        )
 
     def grow(self, rows, features, gh, params):
         """Grow a tree from packed gradients."""
@@ -274,9 +356,11 @@ class CpuGrower:
         control = np.zeros(CONTROL_SIZE, np.int64)
         control[N_THREADS] = self.threads
         stages = growth.Stages(
-            self.bins, self.n_bins.shape[0], self.columns, features, features.shape[0] == self.n_bins.shape[0], self.build_ranges,
-            self.scan_ranges, self.n_bins, self.rows[:n], self.scratch[:n], gh, params, self.progress, self.nodes, self.pieces, self.pairs,
-            self.chunks, self.masks, self.pool, self.count_pool, self.found,
+            self.bins, self.n_bins.shape[0], self.columns, features,
+            features.shape[0] == self.n_bins.shape[0], self.build_ranges, self.scan_ranges,
+            self.n_bins, self.rows[:n], self.scratch[:n], gh, params, self.progress, self.nodes,
+            self.pieces, self.pairs, self.chunks, self.masks, self.pool, self.count_pool,
+            self.found,
         )  # fmt: skip
         list_leaves = self.labels.dtype != np.uint8
 
@@ -286,7 +370,15 @@ class CpuGrower:
                 return
             try:
                 while not growth.grow(
-                    control, BUDGET, self.symmetric, list_leaves, self.n_slots, self.n_spare, self.chosen, self.free_slots, stages
+                    control,
+                    BUDGET,
+                    self.symmetric,
+                    list_leaves,
+                    self.n_slots,
+                    self.n_spare,
+                    self.chosen,
+                    self.free_slots,
+                    stages,
                 ):
                     pass
             finally:
@@ -301,7 +393,10 @@ class CpuGrower:
         """Label all rows, and give the tree its values from fine sums of the true gradients."""
         nodes = self.nodes[: self.progress["n_nodes"][0]].copy()
         n, n_splits, n_rows = nodes.shape[0], nodes.shape[0] // 2, self.labels.shape[0]
-        self.splits, self.leaf_of_label = np.empty(n_splits, LABEL_SPLIT), np.empty(n_splits + 1, np.int32)
+        self.splits, self.leaf_of_label = (
+            np.empty(n_splits, LABEL_SPLIT),
+            np.empty(n_splits + 1, np.int32),
+        )
         leaves.number_leaves(nodes, self.splits, self.leaf_of_label)
         sums = np.zeros((n, leaves.N_SUMS), FINE)
         gradients = g, h, weight, growth
@@ -313,19 +408,42 @@ class CpuGrower:
             tree = nodes, self.leaf_of_label, self.rows[: len(rows)]
             self.team.run_kernel(n_rows, leaves.sum_by_lists, *tree, *gradients, self.labels, sums)
             if len(rows) < n_rows:
-                self.team.run_kernel(n_rows, leaves.walk_the_rest, self.columns, nodes, self.leaf_of_label, self.labels)
+                self.team.run_kernel(
+                    n_rows,
+                    leaves.walk_the_rest,
+                    self.columns,
+                    nodes,
+                    self.leaf_of_label,
+                    self.labels,
+                )
         values, cover = np.empty(n), np.empty(n)
         leaves.leaf_values(nodes, sums, growth, learning_rate, values, cover)
         self.trees.append((nodes, values, cover, sums[:, 2].copy()))
 
     def add_leaf_values(self, raw):
         """Add leaf values to the raw scores of all rows."""
-        self.team.run_kernel(raw.shape[0], leaves.add_leaf_values, self.labels, self.leaf_of_label, self.trees[-1][1], raw)
+        self.team.run_kernel(
+            raw.shape[0],
+            leaves.add_leaf_values,
+            self.labels,
+            self.leaf_of_label,
+            self.trees[-1][1],
+            raw,
+        )
 
     def add_tree(self, binned, raw):
         """Add the tree to the raw scores of rows of another matrix with the same bins."""
         nodes, values, _, _ = self.trees[-1]
-        self.team.run_kernel(raw.shape[0], leaves.add_tree, binned.columns, nodes, self.splits, self.leaf_of_label, values, raw)
+        self.team.run_kernel(
+            raw.shape[0],
+            leaves.add_tree,
+            binned.columns,
+            nodes,
+            self.splits,
+            self.leaf_of_label,
+            values,
+            raw,
+        )
 
     def take_trees(self, everything):
         """Trees grown since the last call."""
@@ -338,40 +456,68 @@ class CpuTreeGrower:
 
     def __init__(self, coded, probability, first_channel, n_ranks):
         self.coded = cart.Coded(
-            coded.codes.reshape(-1), coded.by_rows.reshape(-1), coded.n_codes, coded.begin, coded.lower, coded.upper, coded.nominal,
-            probability,
+            coded.codes.reshape(-1), coded.by_rows.reshape(-1), coded.n_codes, coded.begin,
+            coded.lower, coded.upper, coded.nominal, probability,
         )  # fmt: skip
         self.first_channel, self.n_ranks = first_channel, n_ranks
         self.work = None
 
     def grow(self, rows, weight, classes, values, rank, by_rank, growth, max_leaves):
-        """Grow a tree on some rows from fixed-point targets; returns (nodes, sets, rows by leaves)."""
+        """Grow a tree on some rows from fixed-point targets.
+
+        Returns (nodes, sets, rows by leaves).
+        """
         if self.work is None or len(self.work["rows"]) < len(rows):
             self.work = self._allocate(len(rows), len(classes) > 0)
         work = cart.Work(**{**self.work, "rows": self.work["rows"][: len(rows)]})
         work.rows[:] = rows
         nodes = np.empty(2 * max_leaves - 1, TREE_NODE)
         targets = cart.Targets(weight, classes, values, self.first_channel, rank, by_rank)
-        n_nodes, sets, n_words = cart.grow_tree(self.coded, targets, growth, work, nodes, np.empty(max_leaves, np.int32))
+        n_nodes, sets, n_words = cart.grow_tree(
+            self.coded, targets, growth, work, nodes, np.empty(max_leaves, np.int32)
+        )
         return nodes[:n_nodes].copy(), sets[:n_words].copy(), work.rows
 
     def grow_together(self, jobs):
-        """Grow trees one after another, each when it is asked for: they use the same buffers. A job has the arguments of ``grow``."""
+        """Grow trees one after another, each when it is asked for: they use the same buffers.
+
+        A job has the arguments of ``grow``.
+        """
         for job in jobs:
             yield self.grow(*job)
 
     def order_nodes(self, by_levels, next_code, root, n_nodes):
-        """The nodes of one tree, which was grown level by level elsewhere, numbered as ``grow`` numbers them."""
+        """The nodes of one tree, which was grown level by level elsewhere.
+
+        Numbered as ``grow`` numbers them.
+        """
         nodes, coded = np.empty(n_nodes, TREE_NODE), self.coded
         frontier = np.empty(n_nodes, np.int32)
-        cart_levels.order_nodes(by_levels, next_code, root, coded.begin, coded.lower, coded.upper, frontier, nodes)
+        cart_levels.order_nodes(
+            by_levels, next_code, root, coded.begin, coded.lower, coded.upper, frontier, nodes
+        )
         return nodes
 
     def describe(self, nodes, rows, weight, classes, y, criterion):
         """Weight, value and impurity of every node, from the true targets."""
         n_nodes = len(nodes)
-        node_weight, value, impurity = np.empty(n_nodes), np.empty((n_nodes, self.first_channel[-1])), np.empty(n_nodes)
-        cart_describe.describe_nodes(nodes, rows, weight, classes, y, self.first_channel, criterion, node_weight, value, impurity)
+        node_weight, value, impurity = (
+            np.empty(n_nodes),
+            np.empty((n_nodes, self.first_channel[-1])),
+            np.empty(n_nodes),
+        )
+        cart_describe.describe_nodes(
+            nodes,
+            rows,
+            weight,
+            classes,
+            y,
+            self.first_channel,
+            criterion,
+            node_weight,
+            value,
+            impurity,
+        )
         return node_weight, value, impurity
 
     def _allocate(self, n_rows, with_classes):

@@ -1,14 +1,13 @@
 """Binning: the cuts of a column, and the bin of every value.
 
-A value's bin is 1 + the number of cuts below it; bin 0 is the missing value. A split "bins up to b" is therefore "x <= cuts[b - 1]",
-whether it is asked of bins or of values.
-"""
+A value's bin is 1 + the number of cuts below it; bin 0 is the missing value. A split "bins up to b"
+is therefore "x <= cuts[b - 1]", whether it is asked of bins or of values."""
 
 import numpy as np
 
-from gpuboost import quantiles
 from gpuboost.dtypes import MAX_VALUE_BINS
 from gpuboost.kernels.cpu._jit import helper, kernel, take_number
+from gpuboost.scalar import quantiles
 
 #: Rows binned together: their values and bins stay in the first-level cache.
 BLOCK = 256
@@ -17,9 +16,20 @@ quantile_cuts = kernel(quantiles.quantile_cuts)
 
 
 def column_cuts(column, weight, rows, max_values):
-    """Cuts of a column from some of its rows (None: all), or from all of them if they have few values: none must be missed then."""
-    cuts = _cuts_of(column if rows is None else column[rows], weight if rows is None or not weight.size else weight[rows], max_values)
-    return _cuts_of(column, weight, max_values) if rows is not None and len(cuts) < max_values - 1 else cuts
+    """Cuts of a column from some of its rows (None.
+
+    All), or from all of them if they have few values: none must be missed then.
+    """
+    cuts = _cuts_of(
+        column if rows is None else column[rows],
+        weight if rows is None or not weight.size else weight[rows],
+        max_values,
+    )
+    return (
+        _cuts_of(column, weight, max_values)
+        if rows is not None and len(cuts) < max_values - 1
+        else cuts
+    )
 
 
 def _cuts_of(column, weight, max_values):
@@ -31,7 +41,10 @@ def _cuts_of(column, weight, max_values):
 
 
 def _known(column, weight):
-    """Values of a column in ascending order and their weights, without missing values and rows of weight 0."""
+    """Values of a column in ascending order and their weights.
+
+    Without missing values and rows of weight 0.
+    """
     keep = weight > 0 if weight.size else None
     if column.dtype.kind == "f":
         known = ~np.isnan(column)
@@ -73,7 +86,10 @@ def bin_values(
     position,  # (>= m,) int32, SCRATCH
     out,  # (m,) uint8, OUT
 ):
-    """Bins of a block of values of one column: a binary search in step for all of them, without branches."""
+    """Bins of a block of values of one column.
+
+    A binary search in step for all of them, without branches.
+    """
     m = values.shape[0]
     for i in range(m):
         position[i] = 0
@@ -98,7 +114,10 @@ def bin_matrix(
     columns,  # (n_features, n_rows) uint8, OUT
     bins,  # (n_rows * n_features + padding,) uint8, OUT: the same by rows; empty if not wanted
 ):
-    """Bins of all values, by columns (for the partition and prediction) and by rows (for histograms)."""
+    """Bins of all values, by columns (for the partition and prediction) and by rows (for.
+
+    Histograms).
+    """
     n_rows, n_features = x.shape
     values = np.empty(BLOCK, cuts.dtype)
     position = np.empty(BLOCK, np.int32)

@@ -1,30 +1,42 @@
 """Growth of one classical tree by one thread; trees of a forest are grown side by side.
 
-Features are codes: ranks of the distinct values (exact search) or bins; code 0 is the missing value. A node looks only at the features it
-draws, so nothing is kept from its parent. For each feature
+Features are codes: ranks of the distinct values (exact search) or bins; code 0 is the missing
+value. A node looks only at the features it draws, so nothing is kept from its parent. For each
+feature
 
     1. the codes of the rows     from the matrix by columns, or by rows if the node has few of them
     2. sums of each code present ascending by code, one after another: ``cells``
-    3. the cuts                  between them, in that order or in orders (or sets) in which a nominal feature's categories are divided
+    3. the cuts                  between them, in that order or as categories are divided
     4. scores of the cuts        kernels/cpu/cart_scores.py; the best one, or the one that was drawn
 
-Sums are fixed-point integers of at most 52 bits, which float64 holds exactly: no order can change a score. Random choices depend on the
-path from the root to the node, not on when the node is grown.
+Sums are fixed-point integers of at most 52 bits, which float64 holds exactly: no order can change a
+score. Random choices depend on the path from the root to the node, not on when the node is grown.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuboost.dtypes import ABSOLUTE, AUTOMATIC, BEST, EXHAUSTIVE, MIDPOINT, ONE_VS_REST, RANDOM, SQUARES, TIE
-from gpuboost.formulas import hash32
+from gpuboost.dtypes import (
+    ABSOLUTE,
+    AUTOMATIC,
+    BEST,
+    EXHAUSTIVE,
+    MIDPOINT,
+    ONE_VS_REST,
+    RANDOM,
+    SQUARES,
+    TIE,
+)
 from gpuboost.kernels.cpu._jit import helper, inlined, kernel, lowest_bit
 from gpuboost.kernels.cpu.cart_scores import score_absolute, side_score
-from gpuboost.quantiles import cut_between
+from gpuboost.scalar.formulas import hash32
+from gpuboost.scalar.quantiles import cut_between
 
 #: Most categories that are divided in every possible way: 511 ways.
 MAX_EXHAUSTIVE = 10
-#: Up to so many rows a node's codes are sorted one by one; from so many on they are read by columns.
+#: Up to so many rows a node's codes are sorted one by one; from so many on they are read by
+#: columns.
 FEW_ROWS, MANY_ROWS = 24, 1024
 #: How cuts follow from the order of the codes: all up to one, one alone, every set.
 PREFIXES, SINGLES, SUBSETS = 0, 1, 2
@@ -52,7 +64,9 @@ class Targets(NamedTuple):
     values: Any  # (n_rows, n_outputs) int64: weight times target, fixed point
     first_channel: Any  # (n_outputs + 1,) int32
     rank: Any  # (n_rows, n_outputs) int32: rank of the target among all
-    by_rank: Any  # (n_ranks, n_outputs) float64: the targets in units of value / weight (absolute error)
+    by_rank: (
+        Any  # (n_ranks, n_outputs) float64: the targets in units of value / weight (absolute error)
+    )
 
 
 class Work(NamedTuple):
@@ -68,7 +82,8 @@ class Work(NamedTuple):
     place: Any  # (max_codes,) int32: place of each code among those present
     bits: Any  # (n_words,) uint64, all 0 between features: codes present
     summary: Any  # (n_words / 64,) uint64, the same of words with a bit
-    present: Any  # (max_codes + 1,) int32: codes present, ascending; entry 0 is the missing value, present or not
+    # (max_codes + 1,) int32: codes present, ascending; entry 0 is the missing value, present or not
+    present: Any
     cells: Any  # ((max_codes + 1) * n_cell,) int64: sums of each code present
     counts: Any  # (max_codes + 1,) int32: rows of each
     order: Any  # (max_codes + 1,) int32: places as they are divided
@@ -103,7 +118,10 @@ class Best(NamedTuple):
 
 @inlined
 def gather_classes(rows, weights, classes, weight_unit, weight, own, total):
-    """Copy weights and classes of a node's rows together; returns (weight, whether all rows have the same classes)."""
+    """Copy weights and classes of a node's rows together.
+
+    Returns (weight, whether all rows have the same classes).
+    """
     n, n_outputs = rows.shape[0], classes.shape[1]
     same, sum_weight = True, np.int64(0)
     for i in range(n):
@@ -193,11 +211,15 @@ def add_row(cells, at, i, weight, classes, values, n_outputs):
     """Add a row of the node to the sums that begin at cells[at]."""
     if classes.shape[0] > 0:
         for o in range(np.uint64(n_outputs)):
-            cells[at + np.uint64(classes[np.uint64(i) * np.uint64(n_outputs) + np.uint64(o)])] += weight[i]
+            cells[at + np.uint64(classes[np.uint64(i) * np.uint64(n_outputs) + np.uint64(o)])] += (
+                weight[i]
+            )
     else:
         cells[at] += weight[i]
         for o in range(np.uint64(n_outputs)):
-            cells[at + ONE + np.uint64(o)] += values[np.uint64(i) * np.uint64(n_outputs) + np.uint64(o)]
+            cells[at + ONE + np.uint64(o)] += values[
+                np.uint64(i) * np.uint64(n_outputs) + np.uint64(o)
+            ]
 
 
 @inlined
@@ -228,8 +250,13 @@ def sum_few(code, scratch, weight, classes, values, n_outputs, n_cell, present, 
 
 
 @helper
-def sum_all_codes(code, weight, classes, values, n_outputs, n_cell, n_codes, table, present, cells, counts):
-    """Sums of the codes of many rows, over a table of all codes; returns how many codes there are."""
+def sum_all_codes(
+    code, weight, classes, values, n_outputs, n_cell, n_codes, table, present, cells, counts
+):
+    """Sums of the codes of many rows, over a table of all codes.
+
+    Returns how many codes there are.
+    """
     n = np.uint64(code.shape[0])
     if classes.shape[0] > 0 and n_outputs == 1:
         for i in range(n):
@@ -241,7 +268,9 @@ def sum_all_codes(code, weight, classes, values, n_outputs, n_cell, n_codes, tab
             table[at + ONE] += values[i]
     else:
         for i in range(n):
-            add_row(table, np.uint64(code[i]) * np.uint64(n_cell), i, weight, classes, values, n_outputs)
+            add_row(
+                table, np.uint64(code[i]) * np.uint64(n_cell), i, weight, classes, values, n_outputs
+            )
     for c in range(n_codes):
         counts[c] = 0
     for i in range(n):
@@ -260,7 +289,21 @@ def sum_all_codes(code, weight, classes, values, n_outputs, n_cell, n_codes, tab
 
 
 @helper
-def sum_marked_codes(code, weight, classes, values, n_outputs, n_cell, n_codes, bits, summary, place, present, cells, counts):
+def sum_marked_codes(
+    code,
+    weight,
+    classes,
+    values,
+    n_outputs,
+    n_cell,
+    n_codes,
+    bits,
+    summary,
+    place,
+    present,
+    cells,
+    counts,
+):
     """Sums of the codes of some rows, of which few are present; returns how many there are."""
     n = np.uint64(code.shape[0])
     for i in range(n):
@@ -306,7 +349,10 @@ def cell_sums(cells, j, n_cell, with_classes, n_weights, growth, out, add):
 
 @helper
 def is_in_set(kind, cut, k, m):
-    """Whether the k-th of m codes in the order is on the left of a cut; behind the last cut come all of them."""
+    """Whether the k-th of m codes in the order is on the left of a cut.
+
+    Behind the last cut come all of them.
+    """
     if kind == PREFIXES:
         return k <= cut
     if kind == SINGLES:
@@ -329,25 +375,31 @@ def sum_set(kind, cut, order, m, cells, counts, n_cell, with_classes, n_weights,
 
 
 @helper
-def cut_score(growth, left, left_weight, total, weight, first_channel, side, scores, missing_left, cut):
+def cut_score(
+    growth, left, left_weight, total, weight, first_channel, side, scores, missing_left, cut
+):
     """Score of both sides of a cut; ``scores`` are those of the absolute error."""
     criterion = growth[0].criterion
     if criterion == ABSOLUTE:
         return scores[missing_left, cut]
     for c in range(total.shape[0]):
         side[c] = total[c] - left[c]
-    return side_score(criterion, left, left_weight, first_channel) + side_score(criterion, side, weight - left_weight, first_channel)
+    return side_score(criterion, left, left_weight, first_channel) + side_score(
+        criterion, side, weight - left_weight, first_channel
+    )
 
 
 @inlined
 def scan_cuts(
-    kind, n_cuts, only, order, m, has_missing, cells, counts, n_cell, with_classes, first_channel, n, total, weight, growth, left, side,
-    scores,
+    kind, n_cuts, only, order, m, has_missing, cells, counts, n_cell, with_classes, first_channel,
+    n, total, weight, growth, left, side, scores,
 ):  # fmt: skip
-    """Best cut of one order of the codes: (score, cut, missing left, whether the left side is the heavier one).
+    """Best cut of one order of the codes.
 
-    If values are missing, the last cut has all others on the left, which leaves them the right. ``only`` >= 0: look at no other cut.
-    """
+    (score, cut, missing left, whether the left side is the heavier one).
+
+    If values are missing, the last cut has all others on the left, which leaves them the right.
+    ``only`` >= 0: look at no other cut."""
     p = growth[0]
     n_channels, n_weights = total.shape[0], np.int64(first_channel[1])
     least = max(p.min_weight_leaf, 0.5 * p.weight_unit)
@@ -361,7 +413,9 @@ def scan_cuts(
             left_weight += cell_sums(cells, j, n_cell, with_classes, n_weights, growth, left, True)
             left_count += counts[j]
         else:
-            left_weight, left_count = sum_set(kind, cut, order, m, cells, counts, n_cell, with_classes, n_weights, growth, left)
+            left_weight, left_count = sum_set(
+                kind, cut, order, m, cells, counts, n_cell, with_classes, n_weights, growth, left
+            )
         if only >= 0 and cut != only:
             continue
         for missing_left in range(2 if has_missing else 1):
@@ -369,7 +423,12 @@ def scan_cuts(
             if missing_left:
                 w += cell_sums(cells, 0, n_cell, with_classes, n_weights, growth, left, True)
                 count += counts[0]
-            if w >= least and weight - w >= least and count >= p.min_samples_leaf and n - count >= p.min_samples_leaf:
+            if (
+                w >= least
+                and weight - w >= least
+                and count >= p.min_samples_leaf
+                and n - count >= p.min_samples_leaf
+            ):
                 if p.criterion == SQUARES:  # the one that has to be fast: a call takes longer
                     here, there = 0.0, 0.0
                     for c in range(n_channels):
@@ -378,9 +437,25 @@ def scan_cuts(
                         there += rest * rest
                     score = here / w + there / (weight - w)
                 else:
-                    score = cut_score(growth, left, w, total, weight, first_channel, side, scores, missing_left, cut)
+                    score = cut_score(
+                        growth,
+                        left,
+                        w,
+                        total,
+                        weight,
+                        first_channel,
+                        side,
+                        scores,
+                        missing_left,
+                        cut,
+                    )
                 if score > -np.inf and (best_cut < 0 or score > best + TIE * abs(best)):
-                    best, best_cut, best_missing_left, heavier_left = score, cut, missing_left != 0, w >= weight - w
+                    best, best_cut, best_missing_left, heavier_left = (
+                        score,
+                        cut,
+                        missing_left != 0,
+                        w >= weight - w,
+                    )
             if missing_left:  # exact sums: taken off as they were added
                 w = cell_sums(cells, 0, n_cell, with_classes, n_weights, growth, side, False)
                 for c in range(n_channels):
@@ -397,7 +472,10 @@ def sort_order(order, m, key):
     while gap > 0:
         for i in range(gap, m):
             moving, j = order[i], i
-            while j >= gap and (key[order[j - gap]] > key[moving] or (key[order[j - gap]] == key[moving] and order[j - gap] > moving)):
+            while j >= gap and (
+                key[order[j - gap]] > key[moving]
+                or (key[order[j - gap]] == key[moving] and order[j - gap] > moving)
+            ):
                 order[j] = order[j - gap]
                 j -= gap
             order[j] = moving
@@ -458,14 +536,17 @@ def score_distances(kind, n_cuts, order, m, has_missing, n, growth, first_channe
             scores[cut] = 0.0
         for group in range(1 if kind == PREFIXES else n_cuts):
             rows_by_cut(
-                kind, group, work.code[:n], order, m, work.place, work.present, missing_left != 0, work.by_code, work.ends
+                kind, group, work.code[:n], order, m, work.place, work.present, missing_left != 0,
+                work.by_code, work.ends,
             )  # fmt: skip
             for o in range(first_channel.shape[0] - 1):
                 n_ranks = work.n_ranks[o]
                 score_absolute(
-                    work.by_code[:n], work.ends, work.weight, work.values[o :: first_channel.shape[0] - 1], work.rank[o],
-                    work.by_rank[o, :n_ranks], n_cuts if kind == PREFIXES else 1, work.rank_tree[: n_ranks + 1],
-                    scores if kind == PREFIXES else scores[group:], growth[0].value_unit,
+                    work.by_code[:n], work.ends, work.weight,
+                    work.values[o :: first_channel.shape[0] - 1], work.rank[o],
+                    work.by_rank[o, :n_ranks], n_cuts if kind == PREFIXES else 1,
+                    work.rank_tree[: n_ranks + 1], scores if kind == PREFIXES else scores[group:],
+                    growth[0].value_unit,
                 )  # fmt: skip
 
 
@@ -479,8 +560,9 @@ def node_distance(n, growth, first_channel, work):
     for o in range(first_channel.shape[0] - 1):
         n_ranks = work.n_ranks[o]
         score_absolute(
-            work.by_code[:n], work.ends, work.weight, work.values[o :: first_channel.shape[0] - 1], work.rank[o], work.by_rank[o, :n_ranks],
-            1, work.rank_tree[: n_ranks + 1], work.scores[0], growth[0].value_unit,
+            work.by_code[:n], work.ends, work.weight, work.values[o :: first_channel.shape[0] - 1],
+            work.rank[o], work.by_rank[o, :n_ranks], 1, work.rank_tree[: n_ranks + 1],
+            work.scores[0], growth[0].value_unit,
         )  # fmt: skip
     return work.scores[0, 0]
 
@@ -493,7 +575,10 @@ def uniform(key, x):
 
 @helper
 def cell_middle(coded_begin, n_codes, lower, upper, nodes, node_id, f):
-    """Middle of a node's cell along a feature: between the splits above it, or the ends of the data."""
+    """Middle of a node's cell along a feature.
+
+    Between the splits above it, or the ends of the data.
+    """
     low, high = lower[coded_begin[f] + 1], upper[coded_begin[f] + n_codes[f] - 1]
     low_known, high_known = False, False
     child = node_id
@@ -523,9 +608,12 @@ def last_below(threshold, upper, present, m):
 
 @helper
 def order_categories(
-    attempt, m, key, growth, with_classes, n_outputs, n_channels, cells, n_cell, n_weights, present, order, sort_key, left
+    attempt, m, key, growth, with_classes, n_outputs, n_channels, cells, n_cell, n_weights, present,
+    order, sort_key, left,
 ):  # fmt: skip
-    """The way in which the categories are divided at an attempt: (kind, cuts, the only cut or -1); sets the order.
+    """The way in which the categories are divided at an attempt: (kind, cuts, the only cut or -1).
+
+    Sets the order.
 
     No cuts: no more attempts.
     """
@@ -543,14 +631,18 @@ def order_categories(
         return PREFIXES, m - 1 if attempt == 0 else 0, min(max(n_left - 1, 0), m - 2)
     if p.division == ONE_VS_REST:
         return SINGLES, m if attempt == 0 else 0, -1
-    if (p.division == EXHAUSTIVE or (p.division == AUTOMATIC and not two_or_numbers)) and 2 < m <= MAX_EXHAUSTIVE:
+    if (
+        p.division == EXHAUSTIVE or (p.division == AUTOMATIC and not two_or_numbers)
+    ) and 2 < m <= MAX_EXHAUSTIVE:
         return SUBSETS, (1 << (m - 1)) - 1 if attempt == 0 else 0, -1
     # by the mean, or by the share of each class in turn; of two classes one is enough
     channel = attempt + (1 if two_or_numbers and with_classes else 0)
     if channel >= n_channels:
         return PREFIXES, 0, -1
     for k in range(m):
-        weight = cell_sums(cells, np.int64(k + 1), n_cell, with_classes, n_weights, growth, left, False)
+        weight = cell_sums(
+            cells, np.int64(k + 1), n_cell, with_classes, n_weights, growth, left, False
+        )
         sort_key[k + 1] = left[channel] / weight
     sort_order(order, m, sort_key)
     return PREFIXES, m - 1, -1
@@ -569,7 +661,10 @@ def keep_set(kind, cut, order, present, m, n_codes, out):
 
 @inlined
 def sum_codes(f, coded, work, rows, n_outputs, n_cell):
-    """The codes present in a node's rows and their sums; returns how many there are, the missing value aside."""
+    """The codes present in a node's rows and their sums.
+
+    Returns how many there are, the missing value aside.
+    """
     n, n_codes, n_features = rows.shape[0], np.int64(coded.n_codes[f]), coded.n_codes.shape[0]
     code, n_all = work.code[:n], coded.by_rows.shape[0] // n_features
     work.present[0], work.counts[0] = 0, 0
@@ -578,28 +673,54 @@ def sum_codes(f, coded, work, rows, n_outputs, n_cell):
     else:
         read_codes(coded.by_rows, f, n_features, rows, code)
     if n <= FEW_ROWS:
-        m = sum_few(code, work.scratch, work.weight, work.classes, work.values, n_outputs, n_cell, work.present, work.cells, work.counts)
+        m = sum_few(
+            code,
+            work.scratch,
+            work.weight,
+            work.classes,
+            work.values,
+            n_outputs,
+            n_cell,
+            work.present,
+            work.cells,
+            work.counts,
+        )
     elif 2 * n >= n_codes:
         m = sum_all_codes(
-            code, work.weight, work.classes, work.values, n_outputs, n_cell, n_codes, work.table, work.present, work.cells, work.counts
+            code,
+            work.weight,
+            work.classes,
+            work.values,
+            n_outputs,
+            n_cell,
+            n_codes,
+            work.table,
+            work.present,
+            work.cells,
+            work.counts,
         )
     else:
         m = sum_marked_codes(
-            code, work.weight, work.classes, work.values, n_outputs, n_cell, n_codes, work.bits, work.summary, work.place, work.present,
-            work.cells, work.counts,
+            code, work.weight, work.classes, work.values, n_outputs, n_cell, n_codes, work.bits,
+            work.summary, work.place, work.present, work.cells, work.counts,
         )  # fmt: skip
     return m - 1
 
 
 @inlined
 def drawn_cut(f, coded, growth, work, nodes, node_id, key, m):
-    """A cut by chance or in the middle of the cell: (its place among the m codes present or -1: none, threshold)."""
+    """A cut by chance or in the middle of the cell: (its place among the m codes present or -1.
+
+    None, threshold).
+    """
     upper = coded.upper[coded.begin[f] : coded.begin[f + 1]]
     if growth[0].splitter == RANDOM:
         low = coded.lower[coded.begin[f] + work.present[1]]
         threshold = low + uniform(key, 1) * (upper[work.present[m]] - low)
     else:
-        threshold = cell_middle(coded.begin, coded.n_codes, coded.lower, coded.upper, nodes, node_id, f)
+        threshold = cell_middle(
+            coded.begin, coded.n_codes, coded.lower, coded.upper, nodes, node_id, f
+        )
     n_below = last_below(threshold, upper, work.present, m)
     if growth[0].splitter == MIDPOINT and (n_below == 0 or n_below == m):
         return -1, threshold  # all rows are on one side of the middle
@@ -625,8 +746,9 @@ def try_feature(f, coded, targets, growth, work, nodes, node_id, weight, best):
         kind, n_cuts, only = PREFIXES, m - 1, -1
         if nominal:
             kind, n_cuts, only = order_categories(
-                attempt, m, key, growth, with_classes, n_outputs, n_channels, work.cells, n_cell, np.int64(targets.first_channel[1]),
-                work.present, work.order, work.sort_key, work.left,
+                attempt, m, key, growth, with_classes, n_outputs, n_channels, work.cells, n_cell,
+                np.int64(targets.first_channel[1]), work.present, work.order, work.sort_key,
+                work.left,
             )  # fmt: skip
             if n_cuts == 0 and (attempt > 0 or not has_missing):
                 break
@@ -640,23 +762,36 @@ def try_feature(f, coded, targets, growth, work, nodes, node_id, weight, best):
         if has_missing and only < 0:
             n_cuts += 1  # all values left, missing right
         if p.criterion == ABSOLUTE:
-            score_distances(kind, n_cuts, work.order, m, has_missing, n, growth, targets.first_channel, work)
+            score_distances(
+                kind, n_cuts, work.order, m, has_missing, n, growth, targets.first_channel, work
+            )
         score, cut, missing_left, heavier_left = scan_cuts(
-            kind, n_cuts, only, work.order, m, has_missing, work.cells, work.counts, n_cell, with_classes, targets.first_channel, n,
-            work.total, weight, growth, work.left, work.side, work.scores,
+            kind, n_cuts, only, work.order, m, has_missing, work.cells, work.counts, n_cell,
+            with_classes, targets.first_channel, n, work.total, weight, growth, work.left,
+            work.side, work.scores,
         )  # fmt: skip
         margin = TIE * abs(best.score[0])
         if cut >= 0 and (
             best.feature[0] < 0
             or score > best.score[0] + margin
-            or (f < best.feature[0] and score >= best.score[0] - margin)  # ties go to the lowest feature
+            or (
+                f < best.feature[0] and score >= best.score[0] - margin
+            )  # ties go to the lowest feature
         ):
             best.score[0], best.feature[0], best.threshold[0] = score, f, threshold
             # missing values that training has not seen go to the heavier side
             best.missing_left[0] = missing_left if has_missing else heavier_left
             if nominal:
                 best.code[0] = -1
-                keep_set(kind, cut, work.order, work.present, m, np.int64(coded.n_codes[f]), work.best_set)
+                keep_set(
+                    kind,
+                    cut,
+                    work.order,
+                    work.present,
+                    m,
+                    np.int64(coded.n_codes[f]),
+                    work.best_set,
+                )
             else:
                 best.code[0] = work.present[cut + 1]
                 best.next_code[0] = work.present[cut + 2] if cut + 1 < m else 0
@@ -668,7 +803,10 @@ def try_feature(f, coded, targets, growth, work, nodes, node_id, weight, best):
 
 @helper
 def draw_feature(features, k, key, probability):
-    """Bring a random one of features[k:] to place k, by their probabilities if there are some; returns whether one is left."""
+    """Bring a random one of features[k:] to place k, by their probabilities if there are some.
+
+    Returns whether one is left.
+    """
     n = features.shape[0]
     chosen = k + np.int64(uniform(key, 3 * k) * (n - k))
     if probability.shape[0] > 0:
@@ -710,15 +848,39 @@ def find_split(coded, targets, growth, work, nodes, node_id, best):
     for c in range(work.total.shape[0]):
         work.total[c] = 0.0
     if targets.classes.shape[0] > 0:
-        weight, same = gather_classes(rows, targets.weight, targets.classes, p.weight_unit, work.weight, work.classes, work.total)
+        weight, same = gather_classes(
+            rows,
+            targets.weight,
+            targets.classes,
+            p.weight_unit,
+            work.weight,
+            work.classes,
+            work.total,
+        )
     else:
-        weight, same = gather_values(rows, targets.weight, targets.values, targets.rank, growth, work.weight, work.values, work.total)
+        weight, same = gather_values(
+            rows,
+            targets.weight,
+            targets.values,
+            targets.rank,
+            growth,
+            work.weight,
+            work.values,
+            work.total,
+        )
     if same or weight < 2.0 * p.min_weight_leaf:
         return False
     if p.criterion == ABSOLUTE:
         for o in range(targets.first_channel.shape[0] - 1):
             work.n_ranks[o] = rank_in_node(
-                rows, targets.rank[:, o], targets.by_rank[:, o], work.bits, work.summary, work.place, work.rank[o], work.by_rank[o]
+                rows,
+                targets.rank[:, o],
+                targets.by_rank[:, o],
+                work.bits,
+                work.summary,
+                work.place,
+                work.rank[o],
+                work.by_rank[o],
             )
         own_score = node_distance(n, growth, targets.first_channel, work)
     else:
@@ -729,9 +891,13 @@ def find_split(coded, targets, growth, work, nodes, node_id, best):
     for f in range(n_features):
         work.features[f] = f
     for k in range(n_features):
-        if max_features < n_features and not draw_feature(work.features, k, node.key, coded.probability):
+        if max_features < n_features and not draw_feature(
+            work.features, k, node.key, coded.probability
+        ):
             break
-        if try_feature(np.int64(work.features[k]), coded, targets, growth, work, nodes, node_id, weight, best):
+        if try_feature(
+            np.int64(work.features[k]), coded, targets, growth, work, nodes, node_id, weight, best
+        ):
             n_tried += 1
         if n_tried >= max_features and best.feature[0] >= 0:
             break
@@ -756,7 +922,11 @@ def partition(matrix, at, stride, node, sets, rows, scratch):
     """Rows of a node, lefts first, both sides in their order; returns how many go left."""
     left, right = np.uint64(0), np.uint64(0)
     at, stride = np.uint64(at), np.uint64(stride)
-    last, missing_left, first_word = np.int64(node.code), node.missing_left != 0, np.uint64(max(node.first_word, 0))
+    last, missing_left, first_word = (
+        np.int64(node.code),
+        node.missing_left != 0,
+        np.uint64(max(node.first_word, 0)),
+    )
     for i in range(np.uint64(rows.shape[0])):
         row = rows[i]
         code = np.uint64(matrix[at + np.uint64(row) * stride])
@@ -847,8 +1017,8 @@ def grow_tree(
     """Grow a tree; returns (how many nodes, sets of categories, words of them)."""
     p = growth[0]
     best = Best(
-        np.empty(1, np.float64), np.empty(1, np.float64), np.empty(1, np.int64), np.empty(1, np.int64), np.empty(1, np.int64),
-        np.empty(1, np.bool_),
+        np.empty(1, np.float64), np.empty(1, np.float64), np.empty(1, np.int64),
+        np.empty(1, np.int64), np.empty(1, np.int64), np.empty(1, np.bool_),
     )  # fmt: skip
     sets, n_words = np.zeros(0, np.uint64), 0
     n_features = coded.n_codes.shape[0]
@@ -874,9 +1044,13 @@ def grow_tree(
         node = nodes[id_]
         rows = work.rows[node.begin : node.end]
         if rows.shape[0] >= MANY_ROWS:
-            n_left = partition(coded.by_columns, node.feature * n_all, 1, node, sets, rows, work.scratch)
+            n_left = partition(
+                coded.by_columns, node.feature * n_all, 1, node, sets, rows, work.scratch
+            )
         else:
-            n_left = partition(coded.by_rows, node.feature, n_features, node, sets, rows, work.scratch)
+            n_left = partition(
+                coded.by_rows, node.feature, n_features, node, sets, rows, work.scratch
+            )
         node.left, node.right = n_nodes, n_nodes + 1
         middle = node.begin + n_left
         begin_node(nodes[n_nodes], node.begin, middle, node.depth + 1, id_, hash32(node.key, 1))

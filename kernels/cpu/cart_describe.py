@@ -1,11 +1,14 @@
-"""What the nodes of a classical tree say: their weight, value and impurity, from the true targets."""
+"""What the nodes of a classical tree say.
+
+Their weight, value and impurity, from the true targets.
+"""
 
 import numpy as np
 
 from gpuboost.dtypes import ABSOLUTE, ENTROPY, SQUARES
-from gpuboost.formulas import log
 from gpuboost.kernels.cpu._jit import helper, kernel
 from gpuboost.kernels.cpu.cart_scores import side_score
+from gpuboost.scalar.formulas import log
 
 
 @helper
@@ -20,7 +23,10 @@ def class_impurity(criterion, sums, weight, first_channel):
 
 @helper
 def median_of(rows, begin, end, y, weight, order):
-    """Weighted median of the targets of rows[begin:end] and the mean distance from it; between two when the halves are even."""
+    """Weighted median of the targets of rows[begin:end] and the mean distance from it.
+
+    Between two when the halves are even.
+    """
     n = end - begin
     for i in range(n):
         order[i] = rows[begin + i]
@@ -70,9 +76,14 @@ def describe_values(node, i, o, rows, weight, y, squares, node_weight, value, sp
         a, b = node_weight[node.left], node_weight[node.right]
         apart = value[node.right, o] - value[node.left, o]
         value[i, o] = value[node.left, o] + apart * (b / w)
-        spread[i, o] = spread[node.left, o] + spread[node.right, o] + (apart * apart * a * (b / w) if squares else 0.0)
+        spread[i, o] = (
+            spread[node.left, o]
+            + spread[node.right, o]
+            + (apart * apart * a * (b / w) if squares else 0.0)
+        )
         return
-    # the first target is taken off before adding up: a leaf of equal targets has exactly their value
+    # the first target is taken off before adding up: a leaf of equal targets has exactly their
+    # value
     origin, above = y[rows[node.begin], o], 0.0
     for k in range(node.begin, node.end):
         above += weight[rows[k]] * (y[rows[k], o] - origin)
@@ -119,10 +130,14 @@ def describe_nodes(
         impurity[i] = 0.0
         for o in range(n_outputs):
             if criterion == ABSOLUTE:
-                value[i, o], distance = median_of(rows, node.begin, node.end, y[:, o], weight, order)
+                value[i, o], distance = median_of(
+                    rows, node.begin, node.end, y[:, o], weight, order
+                )
                 impurity[i] += distance / n_outputs
                 continue
-            describe_values(node, i, o, rows, weight, y, criterion == SQUARES, node_weight, value, spread)
+            describe_values(
+                node, i, o, rows, weight, y, criterion == SQUARES, node_weight, value, spread
+            )
             own = spread[i, o] / node_weight[i]
             if criterion != SQUARES:
                 own = max(own - value[i, o] * log(value[i, o]), 0.0) if value[i, o] > 0.0 else 0.0

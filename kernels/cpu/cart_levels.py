@@ -6,7 +6,9 @@ from gpuboost.kernels.cpu.cart import settle_threshold
 
 @kernel
 def order_nodes(
-    by_levels,  # (n,) TREE_NODE, IN: of all trees; left is a place in this array, the right child stands behind it
+    # (n,) TREE_NODE, IN: of all trees; left is a place in this array, the right child stands behind
+    # it
+    by_levels,
     next_code,  # (n,) int32, IN: the next code present behind that of the split; 0: none
     root,
     begin,  # (n_features + 1,) int64, IN: where a feature's codes begin in lower and upper
@@ -15,7 +17,10 @@ def order_nodes(
     frontier,  # (n_nodes,) int32, SCRATCH
     out,  # (n_nodes,) TREE_NODE, OUT: one tree
 ):
-    """Number the nodes of one tree as they are numbered when it grows depth first, left before right."""
+    """Number the nodes of one tree as they are numbered when it grows depth first.
+
+    Left before right.
+    """
     out[0] = by_levels[root]
     if out[0].left >= 0:
         settle_threshold(out[0], next_code[root], begin, lower, upper)

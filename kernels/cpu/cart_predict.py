@@ -1,10 +1,14 @@
-"""Prediction with classical trees: blocks of rows walk one tree after another, so that a tree stays in the cache for a block."""
+"""Prediction with classical trees.
+
+Blocks of rows walk one tree after another, so that a tree stays in the cache for a block.
+"""
 
 import numpy as np
 
 from gpuboost.kernels.cpu._jit import helper, kernel, take_number
 
-#: Rows of a block: few enough for the threads to share, many enough for a deep tree's megabyte to be fetched once for all of them.
+#: Rows of a block: few enough for the threads to share, many enough for a deep tree's megabyte to
+#: be fetched once for all of them.
 MIN_BLOCK, MAX_BLOCK, MIN_BLOCKS = 256, 8192, 16
 ONE, WORD = np.uint64(1), np.uint64(64)
 

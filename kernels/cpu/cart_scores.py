@@ -2,14 +2,14 @@
 
 A score is minus weight times impurity, up to what no cut changes.
 
-All criteria but the absolute error are functions of the sums of a side: weights of the classes, or weight times target.
-"""
+All criteria but the absolute error are functions of the sums of a side: weights of the classes, or
+weight times target."""
 
 import numpy as np
 
 from gpuboost.dtypes import ENTROPY, POISSON, SQUARES
-from gpuboost.formulas import log
 from gpuboost.kernels.cpu._jit import helper
+from gpuboost.scalar.formulas import log
 
 PER_BIT = 1.4426950408889634  # 1 / log(2)
 
@@ -45,7 +45,8 @@ def side_score(criterion, sums, weight, first_channel):
     return score
 
 
-# --- absolute error: the sum of distances from the median, kept up to date by a tree of partial sums over the targets' ranks
+# --- absolute error: the sum of distances from the median, kept up to date by a tree of partial
+# sums over the targets' ranks
 
 
 @helper
@@ -77,7 +78,8 @@ def distance_from_median(tree, y, total_weight, total_value):
 
 @helper
 def score_absolute(
-    order,  # (n_rows,) int32, IN: rows of the node by the cut's side: those of the first category first
+    # (n_rows,) int32, IN: rows of the node by the cut's side: those of the first category first
+    order,
     ends,  # (n,) int32, IN: how many of them are on the left of each cut
     weight,  # (n_rows,) int64, IN
     value,  # (n_rows,) int64, IN: weight times target
@@ -88,7 +90,10 @@ def score_absolute(
     scores,  # (>= n,) float64, INOUT: the sum of both sides' distances is taken off
     unit,
 ):
-    """Score n cuts of one output under the absolute error: once from the left, once from the right."""
+    """Score n cuts of one output under the absolute error.
+
+    Once from the left, once from the right.
+    """
     n_rows = order.shape[0]
     for side in range(2):
         for i in range(tree.shape[0]):

@@ -1,30 +1,30 @@
-"""Gradients: a loss's scalar function over all rows, and the rounding of its results to packed fixed-point integers.
+"""Gradients: a loss's scalar function over all rows.
 
-Float sums (which fix the scale, and metrics) are added in one order on every device. Rows go in blocks of BLOCK; in a block, LANES running
-sums take every LANES-th row each, and are then added in pairs, halving their number until one is left. The sums of the blocks are added
-the same way.
-"""
+And the rounding of its results to packed fixed-point integers.
+
+Float sums (which fix the scale, and metrics) are added in one order on every device. Rows go in
+blocks of BLOCK; in a block, LANES running sums take every LANES-th row each, and are then added in
+pairs, halving their number until one is left. The sums of the blocks are added the same way."""
 
 import functools
 
 import numpy as np
 from numba.extending import register_jitable
 
-from gpuboost import fixed_point
 from gpuboost.dtypes import SUM_BLOCK as BLOCK
 from gpuboost.dtypes import SUM_LANES as LANES
-from gpuboost.fixed_point import pack_at_random, pack_nearest
-from gpuboost.formulas import hash32
 from gpuboost.kernels.cpu._jit import helper, kernel, take_number
+from gpuboost.scalar import fixed_point
+from gpuboost.scalar.fixed_point import pack_at_random, pack_nearest
+from gpuboost.scalar.formulas import hash32
 
 
 @functools.cache
 def compile_gradients(grad_hess, joint):
     """Compile a loss's function into a loop over blocks of rows.
 
-    ``grad_hess(y, raw) -> (g, h)`` for losses with one output; if ``joint``, ``grad_hess(y, raw, begin, end, g, h)`` fills columns
-    begin..end of the (n_outputs, n_rows) arrays g and h.
-    """
+    ``grad_hess(y, raw) -> (g, h)`` for losses with one output; if ``joint``, ``grad_hess(y, raw,
+    begin, end, g, h)`` fills columns begin..end of the (n_outputs, n_rows) arrays g and h."""
     register_jitable(grad_hess)
 
     if joint:
@@ -45,7 +45,9 @@ def compile_gradients(grad_hess, joint):
                 begin, end = block * BLOCK, min((block + 1) * BLOCK, y.shape[0])
                 grad_hess(y, raw, begin, end, g, h)
                 for k in range(raw.shape[0]):
-                    add_up(g[k, begin:end], h[k, begin:end], weight[begin:end], lanes, sums[block, k])
+                    add_up(
+                        g[k, begin:end], h[k, begin:end], weight[begin:end], lanes, sums[block, k]
+                    )
                 block = take_number(counter)
 
         return joint_gradients
@@ -127,12 +129,15 @@ def quantize(
 ):
     """Round weighted gradients and hessians to integers and pack them.
 
-    Random rounding is right on average, so that the error of a sum grows with the root of its rows. On small data there are bits to spare
-    and rounding is to nearest.
-    """
+    Random rounding is right on average, so that the error of a sum grows with the root of its rows.
+    On small data there are bits to spare and rounding is to nearest."""
     n = g.shape[0]
     weighted = weight.shape[0] > 0
-    g_scale, h_scale, key = 1.0 / growth[0].gradient_unit, 1.0 / growth[0].hessian_unit, growth[0].rounding_key
+    g_scale, h_scale, key = (
+        1.0 / growth[0].gradient_unit,
+        1.0 / growth[0].hessian_unit,
+        growth[0].rounding_key,
+    )
     block = take_number(counter)
     while block * BLOCK < n:
         begin, end = block * BLOCK, min((block + 1) * BLOCK, n)
@@ -143,7 +148,9 @@ def quantize(
                 out[i] = pack_nearest(g_[i] * g_scale, h_[i] * h_scale, w_[i] if weighted else 1.0)
         elif weighted:
             for i in range(end - begin):
-                out[i] = pack_at_random(g_[i] * w_[i] * g_scale, h_[i] * w_[i] * h_scale, hash32(key, begin + i))
+                out[i] = pack_at_random(
+                    g_[i] * w_[i] * g_scale, h_[i] * w_[i] * h_scale, hash32(key, begin + i)
+                )
         else:
             for i in range(end - begin):
                 out[i] = pack_at_random(g_[i] * g_scale, h_[i] * h_scale, hash32(key, begin + i))
@@ -162,7 +169,10 @@ def fixed_point_sum(values, weight, scale):
 
 @functools.cache
 def compile_mean(row_value, per_row):
-    """Compile a metric's row function into weighted block sums: ``sums[block, 0]`` = (sum of values, sum of weights)."""
+    """Compile a metric's row function into weighted block sums.
+
+    ``sums[block, 0]`` = (sum of values, sum of weights).
+    """
     register_jitable(row_value)
 
     if per_row:

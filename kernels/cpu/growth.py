@@ -1,17 +1,19 @@
-"""The growth of one tree: which nodes to split next, the bookkeeping between the heavy stages, and the loop over them.
+"""The growth of one tree.
 
-    begin -> build -> scan -> adopt -> [ choose -> partition -> settle -> move -> build -> scan -> adopt ] ...
+Which nodes to split next, the bookkeeping between the heavy stages, and the loop over them.
 
-The heavy stages (build, scan, partition, move) are cut into tasks that threads take by number; the others are short and run in one thread.
-The result does not depend on who runs what: sums are integers, and every choice breaks ties by the lowest (node, feature, bin).
-"""
+    begin -> build -> scan -> adopt -> [ choose -> partition -> settle -> move -> build -> scan ->
+    adopt ] ...
+
+The heavy stages (build, scan, partition, move) are cut into tasks that threads take by number; the
+others are short and run in one thread. The result does not depend on who runs what: sums are
+integers, and every choice breaks ties by the lowest (node, feature, bin)."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpuboost.dtypes import HIST_STRIDE, LEAFWISE, SYMMETRIC
-from gpuboost.formulas import hash32
 from gpuboost.kernels.cpu._jit import helper, kernel
 from gpuboost.kernels.cpu.partition import move_pieces, partition_pieces
 from gpuboost.kernels.cpu.sharing import (
@@ -28,7 +30,15 @@ from gpuboost.kernels.cpu.sharing import (
     leave_stage,
     open_stage,
 )
-from gpuboost.kernels.cpu.split import build_chunks, packed_score, scan_level, scan_pairs, score_feature, sum_left
+from gpuboost.kernels.cpu.split import (
+    build_chunks,
+    packed_score,
+    scan_level,
+    scan_pairs,
+    score_feature,
+    sum_left,
+)
+from gpuboost.scalar.formulas import hash32
 
 #: Fewest rows of one piece of a node that several threads partition.
 MIN_PIECE_ROWS = 4096
@@ -96,12 +106,17 @@ def begin_tree(rows, growth, progress, nodes, pairs, masks, free_slots):
 
 @helper
 def choose_some(allowed, n_wanted, key, chosen):
-    """Mark n_wanted of the allowed entries (all of them if there are fewer), each subset being equally likely."""
+    """Mark n_wanted of the allowed entries (all of them if there are fewer).
+
+    Each subset being equally likely.
+    """
     n_left = 0
     for j in range(allowed.shape[0]):
         n_left += allowed[j] != 0
     for j in range(allowed.shape[0]):
-        candidate = allowed[j] != 0  # read before it is written: allowed and chosen may be the same array
+        candidate = (
+            allowed[j] != 0
+        )  # read before it is written: allowed and chosen may be the same array
         chosen[j] = 0
         if candidate:
             if np.float64(hash32(key, j)) * n_left < n_wanted * 4294967296.0:
@@ -112,7 +127,10 @@ def choose_some(allowed, n_wanted, key, chosen):
 
 @helper
 def draw_columns(growth, level, node_id, child, masks):
-    """Features a child may use: some of the tree's for its level, some of those for itself. Symmetric growth uses the first draw."""
+    """Features a child may use: some of the tree's for its level, some of those for itself.
+
+    Symmetric growth uses the first draw.
+    """
     p = growth[0]
     n = masks.shape[1]
     if n == 0:
@@ -127,7 +145,10 @@ def draw_columns(growth, level, node_id, child, masks):
 
 @helper
 def adopt_pairs(progress, nodes, pairs, free_slots, found):
-    """Take the best of the ranges' splits; nodes without one are leaves for good and give their histogram back."""
+    """Take the best of the ranges' splits.
+
+    Nodes without one are leaves for good and give their histogram back.
+    """
     for which in range(progress[0].first_pair, progress[0].end_pair):
         for side in range(2):
             id_ = pairs[which].small if side == 0 else pairs[which].large
@@ -160,7 +181,10 @@ def close(node, progress, free_slots):
 
 @helper
 def adopt_level(growth, progress, nodes, pool, count_pool, n_bins, free_slots, found):
-    """Give all open nodes the level's split; a node it would leave with too small a side stays whole and is asked again."""
+    """Give all open nodes the level's split.
+
+    A node it would leave with too small a side stays whole and is asked again.
+    """
     best = 0
     for r in range(1, found.shape[1]):
         if found[0, r].gain > found[0, best].gain:
@@ -181,7 +205,15 @@ def adopt_level(growth, progress, nodes, pool, count_pool, n_bins, free_slots, f
         cells = pool[node.slot, at : at + HIST_STRIDE]
         counts = count_pool[node.slot, at : at + HIST_STRIDE] if count_pool is not None else None
         _, end1 = score_feature(
-            cells, counts, np.int64(n_bins[split.feature]), node.sums, node.end - node.begin, growth, prefix, count_prefix, scores
+            cells,
+            counts,
+            np.int64(n_bins[split.feature]),
+            node.sums,
+            node.end - node.begin,
+            growth,
+            prefix,
+            count_prefix,
+            scores,
         )
         score = scores[1 if split.missing_left and end1 > 1 else 0, split.bin]
         no_missing_here = cells[0] == 0
@@ -198,7 +230,11 @@ def adopt_level(growth, progress, nodes, pool, count_pool, n_bins, free_slots, f
 @helper
 def may_split(growth, node):
     """Whether a node is a candidate for the next step."""
-    return node.open != 0 and node.split.feature >= 0 and (growth[0].order == SYMMETRIC or node.depth < growth[0].max_depth)
+    return (
+        node.open != 0
+        and node.split.feature >= 0
+        and (growth[0].order == SYMMETRIC or node.depth < growth[0].max_depth)
+    )
 
 
 @helper
@@ -211,7 +247,9 @@ def ends_here(growth, state, node):
 
 @helper
 def choose(growth, progress, nodes, chosen, pieces, n_threads, list_leaves):
-    """Choose the nodes to split in this step and cut their rows into pieces; returns how many there are.
+    """Choose the nodes to split in this step and cut their rows into pieces.
+
+    Returns how many there are.
 
     Rows of nodes whose children stay leaves are not moved unless the caller wants them by leaves.
     """
@@ -237,7 +275,11 @@ def choose(growth, progress, nodes, chosen, pieces, n_threads, list_leaves):
         if list_leaves or not ends_here(growth, state, nodes[chosen[c]]):
             state.n_moving += 1
             state.n_rows_moving += nodes[chosen[c]].end - nodes[chosen[c]].begin
-    piece_rows = np.int64(1) << 40 if n_threads == 1 else max(np.int64(MIN_PIECE_ROWS), state.n_rows_moving // (4 * n_threads) + 1)
+    piece_rows = (
+        np.int64(1) << 40
+        if n_threads == 1
+        else max(np.int64(MIN_PIECE_ROWS), state.n_rows_moving // (4 * n_threads) + 1)
+    )
     for c in range(n):
         node = nodes[chosen[c]]
         start = node.begin if list_leaves or not ends_here(growth, state, node) else node.end
@@ -253,12 +295,16 @@ def choose(growth, progress, nodes, chosen, pieces, n_threads, list_leaves):
 
 @helper
 def keep_best(nodes, chosen, room):
-    """Keep the ``room`` nodes of highest gain, in the order of their ids; returns how many are kept."""
+    """Keep the ``room`` nodes of highest gain, in the order of their ids.
+
+    Returns how many are kept.
+    """
     for k in range(room):
         best = k
         for j in range(k + 1, chosen.shape[0]):
             if nodes[chosen[j]].split.gain > nodes[chosen[best]].split.gain or (
-                nodes[chosen[j]].split.gain == nodes[chosen[best]].split.gain and chosen[j] < chosen[best]
+                nodes[chosen[j]].split.gain == nodes[chosen[best]].split.gain
+                and chosen[j] < chosen[best]
             ):
                 best = j
         chosen[k], chosen[best] = chosen[best], chosen[k]
@@ -273,7 +319,10 @@ def keep_best(nodes, chosen, room):
 
 @helper
 def settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots):
-    """Make the children of the chosen nodes, tell the pieces where their rows go, and list the histograms that are due."""
+    """Make the children of the chosen nodes, tell the pieces where their rows go.
+
+    And list the histograms that are due.
+    """
     state = progress[0]
     p = growth[0]
     state.n_pairs = 0
@@ -333,11 +382,13 @@ def settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots):
 
 @helper
 def plan_wave(progress, nodes, pairs, chunks, n_slots, n_spare, n_ranges, n_threads):
-    """Take in hand as many of the due pairs as there are buffers for, and cut their rows into chunks.
+    """Take in hand as many of the due pairs as there are buffers for.
 
-    Usually that is all of them. When the pool is too small, a node without a slot borrows a spare buffer for the time of its scan. Rows are
-    cut into chunks only if the tasks would otherwise be too few for the threads.
-    """
+    And cut their rows into chunks.
+
+    Usually that is all of them. When the pool is too small, a node without a slot borrows a spare
+    buffer for the time of its scan. Rows are cut into chunks only if the tasks would otherwise be
+    too few for the threads."""
     state = progress[0]
     state.end_pair = state.first_pair
     state.n_rows_due = 0
@@ -358,7 +409,9 @@ def plan_wave(progress, nodes, pairs, chunks, n_slots, n_spare, n_ranges, n_thre
                 n_built += 1
         state.end_pair += 1
     chunk_rows = np.int64(1) << 40
-    if n_threads > 1 and n_built * n_ranges < 4 * n_threads:  # fewer than 2 * n_threads further parts then: the pool has room for them
+    if (
+        n_threads > 1 and n_built * n_ranges < 4 * n_threads
+    ):  # fewer than 2 * n_threads further parts then: the pool has room for them
         chunk_rows = max(np.int64(MIN_CHUNK_ROWS), state.n_rows_due // (2 * n_threads) + 1)
     state.n_chunks = 0
     part = n_slots + n_spare
@@ -407,14 +460,17 @@ def return_spares(progress, nodes, pairs, n_slots):
 
 @helper
 def run_stage(stage, shared, control, symmetric, a):
-    """One thread's share of a stage, which is open to helpers meanwhile if the owner of the tree says ``shared``."""
+    """One thread's share of a stage.
+
+    Which is open to helpers meanwhile if the owner of the tree says ``shared``.
+    """
     counter = control[COUNTER : COUNTER + 1]
     if shared:
         open_stage(control, stage)
     if stage == BUILD:
         build_chunks(
-            counter, a.bins, a.row_stride, a.columns, a.features, a.consecutive, a.build_ranges, a.n_bins, a.rows, a.gh, a.progress,
-            a.chunks, a.pool, a.count_pool,
+            counter, a.bins, a.row_stride, a.columns, a.features, a.consecutive, a.build_ranges,
+            a.n_bins, a.rows, a.gh, a.progress, a.chunks, a.pool, a.count_pool,
         )  # fmt: skip
     elif stage == PARTITION:
         partition_pieces(counter, a.columns, a.progress, a.nodes, a.pieces, a.rows, a.scratch)
@@ -422,11 +478,33 @@ def run_stage(stage, shared, control, symmetric, a):
         move_pieces(counter, a.progress, a.nodes, a.pieces, a.rows, a.scratch)
     elif symmetric is None:
         scan_pairs(
-            counter, a.features, a.scan_ranges, a.n_bins, a.growth, a.progress, a.nodes, a.pairs, a.masks, a.pool, a.count_pool, a.found
+            counter,
+            a.features,
+            a.scan_ranges,
+            a.n_bins,
+            a.growth,
+            a.progress,
+            a.nodes,
+            a.pairs,
+            a.masks,
+            a.pool,
+            a.count_pool,
+            a.found,
         )
     else:
         scan_level(
-            counter, a.features, a.scan_ranges, a.n_bins, a.growth, a.progress, a.nodes, a.pairs, a.masks, a.pool, a.count_pool, a.found
+            counter,
+            a.features,
+            a.scan_ranges,
+            a.n_bins,
+            a.growth,
+            a.progress,
+            a.nodes,
+            a.pairs,
+            a.masks,
+            a.pool,
+            a.count_pool,
+            a.found,
         )
     if shared:
         close_stage(control)
@@ -434,7 +512,10 @@ def run_stage(stage, shared, control, symmetric, a):
 
 @helper
 def is_shared(control, work):
-    """Set the task counter back, and tell whether a stage is worth sharing. ``work`` is in units of about a nanosecond."""
+    """Set the task counter back, and tell whether a stage is worth sharing.
+
+    ``work`` is in units of about a nanosecond.
+    """
     control[COUNTER] = 0
     return work >= SMALL_STAGE and control[N_THREADS] > 1
 
@@ -443,7 +524,8 @@ def is_shared(control, work):
 def grow(
     control,  # (CONTROL_SIZE,) int64, INOUT
     budget,  # work after which to return for a moment, so that Python can see a Ctrl-C
-    symmetric,  # None, or anything for symmetric growth: a type, so that only the code in use is compiled
+    # None, or anything for symmetric growth: a type, so that only the code in use is compiled
+    symmetric,
     list_leaves,  # whether ``rows`` is to be in the order of the leaves at the end
     n_slots,  # the pool: slots of open nodes, then spare buffers, then parts of histograms
     n_spare,
@@ -460,7 +542,16 @@ def grow(
     done = np.int64(0)
     while done < budget:
         while state.first_pair < state.n_pairs:
-            plan_wave(a.progress, a.nodes, a.pairs, a.chunks, n_slots, n_spare, a.build_ranges.shape[0] - 1, n_threads)
+            plan_wave(
+                a.progress,
+                a.nodes,
+                a.pairs,
+                a.chunks,
+                n_slots,
+                n_spare,
+                a.build_ranges.shape[0] - 1,
+                n_threads,
+            )
             work = state.n_rows_due * n_features
             run_stage(np.int64(BUILD), is_shared(control, work), control, symmetric, a)
             done += work
@@ -473,7 +564,16 @@ def grow(
                 return_spares(a.progress, a.nodes, a.pairs, n_slots)
                 adopt_pairs(a.progress, a.nodes, a.pairs, free_slots, a.found)
             else:
-                adopt_level(a.growth, a.progress, a.nodes, a.pool, a.count_pool, a.n_bins, free_slots, a.found)
+                adopt_level(
+                    a.growth,
+                    a.progress,
+                    a.nodes,
+                    a.pool,
+                    a.count_pool,
+                    a.n_bins,
+                    free_slots,
+                    a.found,
+                )
             state.first_pair = state.end_pair
         if choose(a.growth, a.progress, a.nodes, chosen, a.pieces, n_threads, list_leaves) == 0:
             return True

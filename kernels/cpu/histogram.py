@@ -1,10 +1,10 @@
 """Histograms: for each feature and bin, the packed gradient and hessian sums of a node's rows.
 
-A task covers a range of features and some rows of a node, in ascending order. Histograms of a few features fit into the first-level cache,
-those of all do not: rows are gone over in blocks, and a block once for every few features. The bins of scattered rows are first gathered
-from the matrix by rows, which is asked for the next block's while this one is added. A stretch of rows without gaps (the root) is read by
-columns.
-"""
+A task covers a range of features and some rows of a node, in ascending order. Histograms of a few
+features fit into the first-level cache, those of all do not: rows are gone over in blocks, and a
+block once for every few features. The bins of scattered rows are first gathered from the matrix by
+rows, which is asked for the next block's while this one is added. A stretch of rows without gaps
+(the root) is read by columns."""
 
 import sys
 
@@ -14,11 +14,13 @@ from gpuboost.dtypes import HIST_STRIDE
 from gpuboost.kernels.cpu._jit import helper, load_word, prefetch
 
 PREFETCH_ROWS = np.uint64(16)  # 2026-11, AMD EPYC (Zen 3): 12 to 32 are within 2 %
-#: Bytes that a matrix by rows has behind its last row, so that a row's last bins can be loaded as a word.
+#: Bytes that a matrix by rows has behind its last row, so that a row's last bins can be loaded as a
+#: word.
 PADDING = 8
 ONE = np.uint64(1)
-#: Rows that are gone over for a few features at a time: the next block's bins, which are asked for meanwhile, have to fit into the
-#: second-level cache (2026-11, AMD EPYC (Zen 4): half or twice as many cost 10 %).
+#: Rows that are gone over for a few features at a time: the next block's bins, which are asked for
+#: meanwhile, have to fit into the second-level cache (2026-11, AMD EPYC (Zen 4): half or twice as
+#: many cost 10 %).
 BLOCK = 1024
 STRIDE = np.uint64(HIST_STRIDE)
 BYTE, WORD_BYTES = np.uint64(255), np.uint64(8)
@@ -95,7 +97,10 @@ def add_gathered(
     coming,  # (>= len(values),) int32, IN: rows that will be gathered next, asked for meanwhile
     cells,  # (>= n * HIST_STRIDE,) int64 packed, INOUT
 ):
-    """Add a block of gathered rows to the histograms, eight features at a time: their histograms stay in the first-level cache."""
+    """Add a block of gathered rows to the histograms, eight features at a time.
+
+    Their histograms stay in the first-level cache.
+    """
     n = np.uint64(values.shape[0])
     row_stride, width = np.uint64(row_stride), np.uint64(features.shape[0])
     n_words = words_for(width)
@@ -146,7 +151,10 @@ def add_consecutive_rows(
     gh,  # (n_rows,) int64 packed, IN
     cells,  # (>= len(features) * HIST_STRIDE,) int64 packed, INOUT
 ):
-    """Add all rows of a stretch, four columns at a time: four histograms stay in the first-level cache, which 28 of them do not."""
+    """Add all rows of a stretch, four columns at a time.
+
+    Four histograms stay in the first-level cache, which 28 of them do not.
+    """
     width = features.shape[0]
     for start in range(first_row, end_row, BLOCK):
         stop = min(start + BLOCK, end_row)
@@ -192,7 +200,10 @@ def count_rows(
 
 @helper
 def build(bins, row_stride, columns, features, first, end, consecutive, n_bins, rows, gh, cells):
-    """Histogram of rows for positions first..end of the feature list; ``consecutive`` says that the list is 0, 1, 2, ..."""
+    """Histogram of rows for positions first..end of the feature list.
+
+    ``consecutive`` says that the list is 0, 1, 2, ...
+    """
     for j in range(first, end):
         own = cells[(j - first) * HIST_STRIDE : (j - first) * HIST_STRIDE + n_bins[features[j]] + 1]
         for b in range(np.uint64(own.shape[0])):
@@ -202,14 +213,19 @@ def build(bins, row_stride, columns, features, first, end, consecutive, n_bins, 
         add_consecutive_rows(columns, features[first:end], rows[0], rows[n - 1] + 1, gh, cells)
         return
     size = min(n, BLOCK)
-    words, values = np.empty(size * words_for(np.uint64(end - first)), np.uint64), np.empty(size, np.int64)
+    words, values = (
+        np.empty(size * words_for(np.uint64(end - first)), np.uint64),
+        np.empty(size, np.int64),
+    )
     for begin in range(0, n, BLOCK):
         block = values[: min(BLOCK, n - begin)]
         coming = rows[min(begin + BLOCK, n - block.shape[0]) :]
         if consecutive:
             gather_all_features(bins, row_stride, first, end - first, rows, begin, gh, words, block)
         else:
-            gather_listed_features(bins, row_stride, features[first:end], rows, begin, gh, words, block)
+            gather_listed_features(
+                bins, row_stride, features[first:end], rows, begin, gh, words, block
+            )
         add_gathered(words, block, bins, row_stride, features[first:end], coming, cells)
 
 

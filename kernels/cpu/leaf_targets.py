@@ -5,7 +5,8 @@ import numpy as np
 from gpuboost.kernels.cpu._jit import kernel, take_number
 
 BLOCK = 16
-#: Shares of a leaf add up to 1 but for rounding: a quantile counts as reached when it is missed by this part.
+#: Shares of a leaf add up to 1 but for rounding: a quantile counts as reached when it is missed by
+#: this part.
 ROUNDING = 2.0**-40
 
 
@@ -22,10 +23,12 @@ def leaf_quantiles(
     quantiles,  # (n_quantiles,) float64, IN
     out,  # (n_rows, n_quantiles) float64, OUT
 ):
-    """The least target at which the shares of all targets up to it reach a quantile of the sum of all shares.
+    """The least target at which the shares of all targets up to it reach a quantile of the sum of.
 
-    A leaf has few rows, so they are collected and sorted row by row; a sum for every distinct target would be mostly zeros.
-    """
+    All shares.
+
+    A leaf has few rows, so they are collected and sorted row by row; a sum for every distinct
+    target would be mostly zeros."""
     n_rows, n_trees = leaves.shape
     block = take_number(counter)
     while block * BLOCK < n_rows:

@@ -1,16 +1,18 @@
-"""The leaf of every row, leaf values from fine sums of the true gradients, and their addition to the raw scores.
+"""The leaf of every row, leaf values from fine sums of the true gradients.
 
-Leaves have labels (see kernels/cpu/predict.py). The splits of a tree of up to 256 leaves go over all rows in their order, a block at a
-time, and the block's gradients are added to their labels' sums. The rows of a larger tree are listed by leaf after growth; rows that the
-tree was not grown on walk it.
-"""
+And their addition to the raw scores.
+
+Leaves have labels (see kernels/cpu/predict.py). The splits of a tree of up to 256 leaves go over
+all rows in their order, a block at a time, and the block's gradients are added to their labels'
+sums. The rows of a larger tree are listed by leaf after growth; rows that the tree was not grown on
+walk it."""
 
 import numpy as np
 
-from gpuboost.formulas import leaf_weight
 from gpuboost.kernels.cpu._jit import atomic_add, helper, kernel, prefetch, take_number
 from gpuboost.kernels.cpu.partition import split_code
 from gpuboost.kernels.cpu.predict import MAX_LABELS, label_block
+from gpuboost.scalar.formulas import leaf_weight
 
 BLOCK = 2048
 PREFETCH_ROWS = np.uint64(16)
@@ -24,7 +26,10 @@ def number_leaves(
     splits,  # (n_splits,) LABEL_SPLIT, OUT: the tree as a list of splits
     leaf_of_label,  # (n_splits + 1,) int32, OUT
 ):
-    """Give the leaves their labels: a left child inherits its parent's, the right child of split s gets s + 1."""
+    """Give the leaves their labels.
+
+    A left child inherits its parent's, the right child of split s gets s + 1.
+    """
     label_of_node = np.empty(nodes.shape[0], np.int32)
     label_of_node[0] = 0
     s = 0
@@ -87,7 +92,14 @@ def sum_by_labels(
     block = take_number(counter)
     while block * BLOCK < n_rows:
         begin, end = block * BLOCK, min((block + 1) * BLOCK, n_rows)
-        label_block(columns[:, begin:end], splits["feature"], splits["shift"], splits["limit"], splits["asked"], labels[begin:end])
+        label_block(
+            columns[:, begin:end],
+            splits["feature"],
+            splits["shift"],
+            splits["limit"],
+            splits["asked"],
+            labels[begin:end],
+        )
         if rows.shape[0] == n_rows:
             for row in range(np.uint64(begin), np.uint64(end)):
                 add_row(row, np.uint64(labels[row]), g, h, weight, g_scale, h_scale, own_sums)
@@ -166,7 +178,8 @@ def leaf_values(
     sums,  # (n_nodes, N_SUMS) int64, INOUT: leaves in, all nodes out
     growth,  # (1,) GROWTH, IN
     learning_rate,
-    values,  # (n_nodes,) float64, OUT: shrunken leaf values, of inner nodes what they would be as leaves
+    # (n_nodes,) float64, OUT: shrunken leaf values, of inner nodes what they would be as leaves
+    values,
     cover,  # (n_nodes,) float64, OUT: hessian sums
 ):
     """Add children's sums to their parents and turn sums into values."""
@@ -178,7 +191,9 @@ def leaf_values(
                 sums[i, s] = sums[nodes[i].left, s] + sums[nodes[i].right, s]
         g = np.float64(sums[i, 0]) * p.fine_gradient_unit
         cover[i] = np.float64(sums[i, 1]) * p.fine_hessian_unit
-        values[i] = learning_rate * leaf_weight(g, cover[i], p.reg_lambda, p.reg_alpha, p.max_delta_step)
+        values[i] = learning_rate * leaf_weight(
+            g, cover[i], p.reg_lambda, p.reg_alpha, p.max_delta_step
+        )
 
 
 @kernel
@@ -220,7 +235,14 @@ def add_tree(
         begin, end = block * BLOCK, min((block + 1) * BLOCK, n_rows)
         if leaf_of_label.shape[0] <= MAX_LABELS:
             own = labels[: end - begin]
-            label_block(columns[:, begin:end], splits["feature"], splits["shift"], splits["limit"], splits["asked"], own)
+            label_block(
+                columns[:, begin:end],
+                splits["feature"],
+                splits["shift"],
+                splits["limit"],
+                splits["asked"],
+                own,
+            )
             for i in range(own.shape[0]):
                 raw[begin + i] += values[leaf_of_label[own[i]]]
         else:

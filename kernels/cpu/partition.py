@@ -1,12 +1,14 @@
-"""Stable partition: the rows of a split node become its left child's rows followed by its right child's, both still ascending.
+"""Stable partition: the rows of a split node become its left child's rows followed by its right.
+
+Child's, both still ascending.
 
     rows     a b c d e f | g h i j k l       two pieces of one node; capitals below go right
-    pass 1   a c f D B E | h l K J I G       scratch: each piece puts lefts in front, rights behind, reversed
+    pass 1   a c f D B E | h l K J I G       scratch: lefts in front, rights behind, reversed
     settle   left_at, right_at               sums of the pieces' counts, by one thread
-    pass 2   a c f h l B D E G I J K         rows: each piece copies its lefts and (turning them round) its rights
+    pass 2   a c f h l B D E G I J K         rows: lefts, and rights turned round
 
-A node of one piece is done in one pass: lefts move up in place, rights wait in the scratch buffer. Bins are read column by column.
-"""
+A node of one piece is done in one pass: lefts move up in place, rights wait in the scratch buffer.
+Bins are read column by column."""
 
 import numpy as np
 
@@ -17,7 +19,10 @@ ONE = np.uint64(1)
 
 @helper
 def split_code(split):
-    """A split as (shift, limit): a bin goes right when uint8(bin - shift) > limit; the missing bin 0 wraps to 255 if shift is 1."""
+    """A split as (shift, limit): a bin goes right when uint8(bin - shift) > limit.
+
+    The missing bin 0 wraps to 255 if shift is 1.
+    """
     shift = np.uint8(0) if split.missing_left else np.uint8(1)
     return shift, np.uint8(split.bin - shift)
 
@@ -58,7 +63,9 @@ def partition_pieces(
             for i in range(n):
                 row = own[i]
                 goes_right = np.uint8(column[np.uint64(row)] - shift) > limit
-                buffer[left] = row  # no branch: the place it does not belong to is written again later
+                buffer[left] = (
+                    row  # no branch: the place it does not belong to is written again later
+                )
                 buffer[last - right] = row
                 left += np.uint64(not goes_right)
                 right += np.uint64(goes_right)

@@ -1,19 +1,23 @@
-"""Prediction: few rows walk the trees, many rows are binned in blocks and run through all splits of a tree at once.
+"""Prediction: few rows walk the trees.
 
-A tree of up to 256 leaves is a list of splits in the order of their nodes. Every row of a block carries a label, 0 at first; a split asks
-the rows with one label, and those that go right get a new one:
+Many rows are binned in blocks and run through all splits of a tree at once.
 
-    split 0 asks label 0, goes right -> 1;  split 1 asks label 0 -> 2;  split 2 asks label 1 -> 3 ...
+A tree of up to 256 leaves is a list of splits in the order of their nodes. Every row of a block
+carries a label, 0 at first; a split asks the rows with one label, and those that go right get a new
+one:
 
-After the last split the label is the leaf. Labels and bins are bytes and a block's column is contiguous, so one vector instruction asks 32
-rows: all 63 splits of a tree of depth 6 cost less than the 6 dependent look-ups of a walk.
-"""
+    split 0 asks label 0, goes right -> 1;  split 1 asks label 0 -> 2;  split 2 asks label 1 -> 3
+    ...
+
+After the last split the label is the leaf. Labels and bins are bytes and a block's column is
+contiguous, so one vector instruction asks 32 rows: all 63 splits of a tree of depth 6 cost less
+than the 6 dependent look-ups of a walk."""
 
 import numpy as np
 
-from gpuboost.formulas import exp, sigmoid
 from gpuboost.kernels.cpu._jit import helper, kernel, take_number
 from gpuboost.kernels.cpu.binning import bin_values
+from gpuboost.scalar.formulas import exp, sigmoid
 
 #: Rows of a block: labels and the columns of a few dozen features stay in the nearest caches.
 BLOCK = 1024
@@ -93,7 +97,14 @@ def add_trees_to_block(
         target = out[t % n_outputs]
         begin, end = split_begin[t], split_begin[t + 1]
         if end - begin < MAX_LABELS:
-            label_block(columns, split_feature[begin:end], split_shift[begin:end], split_limit[begin:end], asked[begin:end], labels)
+            label_block(
+                columns,
+                split_feature[begin:end],
+                split_shift[begin:end],
+                split_limit[begin:end],
+                asked[begin:end],
+                labels,
+            )
             values = leaf_value[begin + t : end + t + 1]
             for i in range(m):
                 target[i] += values[np.uint64(labels[i])]
@@ -129,8 +140,9 @@ def predict_blocks(
                 values[i] = x[begin + i, f]
             bin_values(values[:m], cuts[u], n_cuts[u], position, columns[u, :m])
         add_trees_to_block(
-            columns[:, :m], first_tree, end_tree, n_outputs, tree_begin, feature, shift, limit, left, right, value, split_begin,
-            split_feature, split_shift, split_limit, asked, leaf_value, labels[:m], out[:, begin : begin + m],
+            columns[:, :m], first_tree, end_tree, n_outputs, tree_begin, feature, shift, limit,
+            left, right, value, split_begin, split_feature, split_shift, split_limit, asked,
+            leaf_value, labels[:m], out[:, begin : begin + m],
         )  # fmt: skip
         block = take_number(counter)
 

@@ -1,15 +1,16 @@
 """A tree that ignores one of its features: at a split on it a row goes both ways.
 
-A row then reaches several leaves. Rows that reach the same ones are a cell of the projected tree, and a cell predicts the mean of its
-rows in the bag. The cells are found by dividing all rows, from the root down:
+A row then reaches several leaves. Rows that reach the same ones are a cell of the projected tree,
+and a cell predicts the mean of its rows in the bag. The cells are found by dividing all rows, from
+the root down:
 
     visited   0 | 1 2 | 3 4 6 | ...        nodes that the rows in hand have reached, level by level
                     at      tail           the next node to ask, and where its children are noted
 
-A node on the ignored feature notes both children and leaves the rows together. Any other node divides the rows; the left ones go on with
-the left child in ``visited[tail]``, the right ones wait on a stack for their turn, in which the right child takes this place.
-Rows that no row of the bag goes along with stay with the mean of the level above.
-"""
+A node on the ignored feature notes both children and leaves the rows together. Any other node
+divides the rows; the left ones go on with the left child in ``visited[tail]``, the right ones wait
+on a stack for their turn, in which the right child takes this place. Rows that no row of the bag
+goes along with stay with the mean of the level above."""
 
 import numpy as np
 
@@ -78,7 +79,9 @@ def project_tree(
     ignored,  # the feature to ignore; -1: none
     weight,  # (n_rows,) float64, IN: of the rows in the bag, 0 for the others
     y,  # (n_rows, n_channels) float64, IN
-    out,  # (n_rows, n_channels) float64, OUT: predictions of the rows that are not in the bag; the others are left as they are
+    # (n_rows, n_channels) float64, OUT: predictions of the rows that are not in the bag; the others
+    # are left as they are
+    out,
 ):
     """Predictions of the projected tree."""
     n_rows, n_channels = y.shape
@@ -93,7 +96,8 @@ def project_tree(
         if at == level_end:
             n_bag = describe(rows, begin, end, weight, y, mean)
             level_end = tail
-            # one row of the bag, or nothing but such rows: no division changes a prediction any more
+            # one row of the bag, or nothing but such rows: no division changes a prediction any
+            # more
             finished = at == tail or n_bag == 1 or n_bag == end - begin
         if finished:
             predict_cell(rows, begin, end, weight, mean, out)
@@ -101,7 +105,8 @@ def project_tree(
                 break
             n_waiting -= 1
             begin, end, at, tail, level_end = (
-                waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2], waiting[n_waiting, 3], waiting[n_waiting, 4]
+                waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2],
+                waiting[n_waiting, 3], waiting[n_waiting, 4],
             )  # fmt: skip
             visited[tail] = waiting[n_waiting, 5]
             tail += 1

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from gpuboost.formulas import hash32
 from gpuboost.kernels.cpu._jit import kernel
 from gpuboost.kernels.cpu.growth import choose_some
+from gpuboost.scalar.formulas import hash32
 
 
 @kernel
@@ -20,7 +20,10 @@ def draw_rows(
     key,
     out,  # (n,) int32, OUT
 ):
-    """Keep each row with the given probability; returns how many are kept (all of them if chance would keep none)."""
+    """Keep each row with the given probability.
+
+    Returns how many are kept (all of them if chance would keep none).
+    """
     limit = fraction * 4294967296.0
     n = 0
     for i in range(usable.shape[0]):
@@ -41,8 +44,8 @@ def draw_bag(
 ):
     """Draw rows with replacement; the i-th draw depends on the key and i alone.
 
-    It is hashed twice: numbers hashed once under two keys may be the same sequence, begun at another place.
-    """
+    It is hashed twice: numbers hashed once under two keys may be the same sequence, begun at
+    another place."""
     n_rows = np.uint64(out.shape[0])
     for i in range(n_rows):
         out[i] = 0

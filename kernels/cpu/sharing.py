@@ -1,13 +1,14 @@
 """How threads share the stages of a growing tree without asking Python.
 
-One thread owns the tree. For a stage that is worth sharing it opens the stage, works on its tasks like everyone, closes it, and waits for
-those who joined. A helper that is late, asleep or missing costs nothing: whoever is there takes the tasks. Waiting threads spin for some
-microseconds and then yield the core, so that a busy machine is not held up.
-"""
+One thread owns the tree. For a stage that is worth sharing it opens the stage, works on its tasks
+like everyone, closes it, and waits for those who joined. A helper that is late, asleep or missing
+costs nothing: whoever is there takes the tasks. Waiting threads spin for some microseconds and then
+yield the core, so that a busy machine is not held up."""
 
 from gpuboost.kernels.cpu._jit import atomic_add, atomic_load, atomic_store, helper, let_others_run
 
-#: Stages. Kernels pass them as ``np.int64(BUILD)``: a bare constant would make numba compile a function for each value.
+#: Stages. Kernels pass them as ``np.int64(BUILD)``: a bare constant would make numba compile a
+#: function for each value.
 BUILD, SCAN, PARTITION, MOVE = 0, 1, 2, 3
 N_STAGES = 4
 
@@ -45,9 +46,9 @@ def close_stage(control):
 def join_stage(control, seen):
     """Wait for a stage other than ``seen`` and enter it; returns it, or FINISHED.
 
-    A helper first says that it is inside and then looks what is open. As the owner closes first and then looks who is inside, either the
-    helper sees that the stage is closed or the owner sees the helper.
-    """
+    A helper first says that it is inside and then looks what is open. As the owner closes first and
+    then looks who is inside, either the helper sees that the stage is closed or the owner sees the
+    helper."""
     spins = 0
     while True:
         stage = atomic_load(control, STAGE)

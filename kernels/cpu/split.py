@@ -1,17 +1,19 @@
-"""Split search: prefix sums over the bins of a histogram, the gain of every cut in both missing directions, and the best of them.
+"""Split search: prefix sums over the bins of a histogram.
 
-Two stages. Building: a task takes a chunk of a node's rows and a range of features; only the smaller of two siblings is built. Scanning: a
-task takes a pair of siblings and a range of features, adds up the chunks, takes the smaller sibling's histogram off the parent's to get the
-larger one's, and scans both while they are in the cache. Symmetric growth adds the gains of all nodes of the level before it takes the best
-cut.
-"""
+The gain of every cut in both missing directions, and the best of them.
+
+Two stages. Building: a task takes a chunk of a node's rows and a range of features; only the
+smaller of two siblings is built. Scanning: a task takes a pair of siblings and a range of features,
+adds up the chunks, takes the smaller sibling's histogram off the parent's to get the larger one's,
+and scans both while they are in the cache. Symmetric growth adds the gains of all nodes of the
+level before it takes the best cut."""
 
 import numpy as np
 
 from gpuboost.dtypes import HIST_STRIDE
-from gpuboost.formulas import leaf_score, plain_score
 from gpuboost.kernels.cpu._jit import helper, take_number
 from gpuboost.kernels.cpu.histogram import add, build, count_rows, subtract
+from gpuboost.scalar.formulas import leaf_score, plain_score
 
 NO_SPLIT = -np.inf
 #: Gains below this part of the score are the rounding error of the subtraction, not gains.
@@ -67,10 +69,12 @@ def score_cuts(
 
 @helper
 def score_feature(cells, counts, n_bins, total, total_count, growth, prefix, count_prefix, scores):
-    """Score every cut of one feature; returns the first bins that have no cut, for missing right and for missing left.
+    """Score every cut of one feature.
 
-    ``scores[0, b]``: bins up to b left, missing right; ``scores[1, b]``: bins up to b and missing left.
-    """
+    Returns the first bins that have no cut, for missing right and for missing left.
+
+    ``scores[0, b]``: bins up to b left, missing right; ``scores[1, b]``: bins up to b and missing
+    left."""
     acc = np.int64(0)
     for b in range(1, n_bins + 1):
         acc += cells[b]
@@ -84,17 +88,50 @@ def score_feature(cells, counts, n_bins, total, total_count, growth, prefix, cou
             count_prefix[b] = n
         missing_count = np.int64(counts[0])
     if missing == 0 and missing_count == 0:
-        score_cuts(prefix, np.int64(0), count_prefix, np.int64(0), n_bins - 1, total, total_count, growth, scores[0])
+        score_cuts(
+            prefix,
+            np.int64(0),
+            count_prefix,
+            np.int64(0),
+            n_bins - 1,
+            total,
+            total_count,
+            growth,
+            scores[0],
+        )
         return n_bins, 1
     # all values left, missing right is a cut too; its mirror image is not needed
-    score_cuts(prefix, np.int64(0), count_prefix, np.int64(0), n_bins, total, total_count, growth, scores[0])
-    score_cuts(prefix, missing, count_prefix, missing_count, n_bins - 1, total, total_count, growth, scores[1])
+    score_cuts(
+        prefix,
+        np.int64(0),
+        count_prefix,
+        np.int64(0),
+        n_bins,
+        total,
+        total_count,
+        growth,
+        scores[0],
+    )
+    score_cuts(
+        prefix,
+        missing,
+        count_prefix,
+        missing_count,
+        n_bins - 1,
+        total,
+        total_count,
+        growth,
+        scores[1],
+    )
     return n_bins + 1, n_bins
 
 
 @helper
 def best_of(scores, end0, end1):
-    """Best cut of one feature: (score, bin, missing_left), the lowest bin among equals; bin 0 if there is none."""
+    """Best cut of one feature: (score, bin, missing_left), the lowest bin among equals.
+
+    Bin 0 if there is none.
+    """
     best, best_bin, best_left = NO_SPLIT, 0, 0
     for b in range(1, end0):
         if scores[0, b] > best:
@@ -131,7 +168,21 @@ def larger_side_left(left, total):
 
 
 @helper
-def scan_node(node, cells, counts, features, begin, end, n_bins, growth, mask, prefix, count_prefix, scores, found):
+def scan_node(
+    node,
+    cells,
+    counts,
+    features,
+    begin,
+    end,
+    n_bins,
+    growth,
+    mask,
+    prefix,
+    count_prefix,
+    scores,
+    found,
+):
     """Best split of one node over a range of features, into ``found``."""
     p = growth[0]
     parent = packed_score(node.sums, growth)
@@ -146,7 +197,15 @@ def scan_node(node, cells, counts, features, begin, end, n_bins, growth, mask, p
         own = cells[at : at + HIST_STRIDE]
         own_counts = counts[at : at + HIST_STRIDE] if counts is not None else None
         end0, end1 = score_feature(
-            own, own_counts, np.int64(n_bins[f]), node.sums, node.end - node.begin, growth, prefix, count_prefix, scores
+            own,
+            own_counts,
+            np.int64(n_bins[f]),
+            node.sums,
+            node.end - node.begin,
+            growth,
+            prefix,
+            count_prefix,
+            scores,
         )
         score, last_bin, missing_left = best_of(scores, end0, end1)
         if score > best:
@@ -197,7 +256,10 @@ def build_chunks(
 
 @helper
 def complete(pair, nodes, features, begin, end, n_bins, pool):
-    """Add up the parts of the siblings' histograms, or take the smaller one's off the parent's, for one range of features."""
+    """Add up the parts of the siblings' histograms, or take the smaller one's off the parent's.
+
+    For one range of features.
+    """
     small = nodes[pair.small]
     for j in range(begin, end):
         a = j * HIST_STRIDE
@@ -244,15 +306,32 @@ def scan_pairs(
         for side in range(2 if pair.large >= 0 else 1):
             node = nodes[pair.small if side == 0 else pair.large]
             scan_node(
-                node, pool[node.slot], count_pool[node.slot] if count_pool is not None else None, features, begin, end, n_bins, growth,
-                masks[2 * which + side], prefix, count_prefix, scores, found[2 * which + side, r],
+                node, pool[node.slot], count_pool[node.slot] if count_pool is not None else None,
+                features, begin, end, n_bins, growth, masks[2 * which + side], prefix, count_prefix,
+                scores, found[2 * which + side, r],
             )  # fmt: skip
         task = take_number(counter)
 
 
 @helper
-def scan_level(counter, features, ranges, n_bins, growth, progress, nodes, pairs, masks, pool, count_pool, found):
-    """``scan_pairs`` for symmetric growth: one split for all open nodes, the one whose gains add up to most."""
+def scan_level(
+    counter,
+    features,
+    ranges,
+    n_bins,
+    growth,
+    progress,
+    nodes,
+    pairs,
+    masks,
+    pool,
+    count_pool,
+    found,
+):
+    """``scan_pairs`` for symmetric growth.
+
+    One split for all open nodes, the one whose gains add up to most.
+    """
     n_ranges = ranges.shape[0] - 1
     prefix = np.empty(HIST_STRIDE, np.int64)
     count_prefix = np.empty(HIST_STRIDE, np.int32) if count_pool is not None else None
@@ -274,7 +353,16 @@ def scan_level(counter, features, ranges, n_bins, growth, progress, nodes, pairs
             if mask.shape[0] > 0 and mask[j] == 0:
                 continue
             gain, size, last_bin, missing_left = level_gain(
-                nodes[: progress[0].n_nodes], pool, count_pool, j, np.int64(n_bins[f]), growth, prefix, count_prefix, scores, total
+                nodes[: progress[0].n_nodes],
+                pool,
+                count_pool,
+                j,
+                np.int64(n_bins[f]),
+                growth,
+                prefix,
+                count_prefix,
+                scores,
+                total,
             )
             if gain > best.gain and gain > growth[0].min_split_gain and gain > NOISE * size:
                 best.gain = gain
@@ -311,21 +399,39 @@ def level_gain(nodes, pool, count_pool, j, n_bins, growth, prefix, count_prefix,
         if node.open == 0:
             continue
         own = pool[node.slot, j * HIST_STRIDE : (j + 1) * HIST_STRIDE]
-        counts = count_pool[node.slot, j * HIST_STRIDE : (j + 1) * HIST_STRIDE] if count_pool is not None else None
-        end0, end1 = score_feature(own, counts, n_bins, node.sums, node.end - node.begin, growth, prefix, count_prefix, scores)
+        counts = (
+            count_pool[node.slot, j * HIST_STRIDE : (j + 1) * HIST_STRIDE]
+            if count_pool is not None
+            else None
+        )
+        end0, end1 = score_feature(
+            own,
+            counts,
+            n_bins,
+            node.sums,
+            node.end - node.begin,
+            growth,
+            prefix,
+            count_prefix,
+            scores,
+        )
         parent = packed_score(node.sums, growth)
         size += parent
         for b in range(1, end0):
             if scores[0, b] > NO_SPLIT:  # a cut that this node may not take leaves it whole
                 total[0, b] += scores[0, b] - parent
-        if missing and end1 == 1:  # only other nodes have missing values here: both directions are the same cut
+        if (
+            missing and end1 == 1
+        ):  # only other nodes have missing values here: both directions are the same cut
             for b in range(1, end0):
                 if scores[0, b] > NO_SPLIT:
                     total[1, b] += scores[0, b] - parent
         for b in range(1, end1):
             if scores[1, b] > NO_SPLIT:
                 total[1, b] += scores[1, b] - parent
-    best, last_bin, missing_left = best_of(total, n_bins + 1 if missing else n_bins, n_bins if missing else 1)
+    best, last_bin, missing_left = best_of(
+        total, n_bins + 1 if missing else n_bins, n_bins if missing else 1
+    )
     if not missing and last_bin > 0:  # send unseen missing values to the heavier side
         for i in range(nodes.shape[0]):
             if nodes[i].open != 0:

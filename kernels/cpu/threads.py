@@ -1,8 +1,8 @@
 """A team of threads for one call of fit or predict.
 
-The threads live as long as the call: nothing survives a fork, two callers never share a team, and no thread waits by spinning. Kernels
-release the interpreter lock, so Python threads are all that is needed.
-"""
+The threads live as long as the call: nothing survives a fork, two callers never share a team, and
+no thread waits by spinning. Kernels release the interpreter lock, so Python threads are all that is
+needed."""
 
 import threading
 from queue import SimpleQueue
@@ -68,7 +68,9 @@ class Team:
                 helper.job, helper.busy = job, True
                 helper.go.release()
         except KeyboardInterrupt as error:
-            interrupt = error  # some have begun, and may wait for the caller's part: it is done first
+            interrupt = (
+                error  # some have begun, and may wait for the caller's part: it is done first
+            )
         try:
             job(0)
         finally:
@@ -81,7 +83,10 @@ class Team:
                 raise error
 
     def run_kernel(self, n_rows, kernel, *args):
-        """Run ``kernel(counter, *args)``, which shares out its tasks by a counter; alone if the rows are few."""
+        """Run ``kernel(counter, *args)``, which shares out its tasks by a counter.
+
+        Alone if the rows are few.
+        """
         counter = np.zeros(1, np.int64)
         if n_rows < SMALL_ROWS:
             kernel(counter, *args)
@@ -89,12 +94,16 @@ class Team:
             self.run(lambda _: kernel(counter, *args))
 
     def _wait(self):
-        """Wait for the helpers even if Ctrl-C arrives meanwhile: they write into the caller's arrays."""
+        """Wait for the helpers even if Ctrl-C arrives meanwhile.
+
+        They write into the caller's arrays.
+        """
         interrupt, waiting = None, True
         while waiting:
             try:
                 for helper in self._helpers:
-                    # Ctrl-C may come between a wake-up and the next line: what counts is whether the helper is busy, not the wake-ups
+                    # Ctrl-C may come between a wake-up and the next line: what counts is whether
+                    # the helper is busy, not the wake-ups
                     while helper.busy or not helper.done.empty():
                         helper.done.get()
                 waiting = False

@@ -3,15 +3,27 @@
 import functools
 from importlib import resources
 
-from gpuboost.dtypes import ENTROPY, LEAFWISE, N_CODES, POISSON, RANDOM, SQUARES, SUM_BLOCK, SUM_LANES, SYMMETRIC, TIE
-from gpuboost.formulas import LN2_HIGH, LN2_LOW, LOG2_E, SQRT_HALF
+from gpuboost.dtypes import (
+    ENTROPY,
+    LEAFWISE,
+    N_CODES,
+    POISSON,
+    RANDOM,
+    SQUARES,
+    SUM_BLOCK,
+    SUM_LANES,
+    SYMMETRIC,
+    TIE,
+)
 from gpuboost.kernels.cuda._device import cupy
 from gpuboost.kernels.cuda._records import c_structs
+from gpuboost.scalar.formulas import LN2_HIGH, LN2_LOW, LOG2_E, SQRT_HALF
 
 #: --fmad=false: a fused multiply-add rounds once where the CPU rounds twice.
 OPTIONS = ("--std=c++17", "--fmad=false")
 
-#: Threads of a block, by kernel family; the occupancy they give is in tests/kernels/cuda/compile_table.json.
+#: Threads of a block, by kernel family; the occupancy they give is in
+#: tests/kernels/cuda/compile_table.json.
 THREADS = {
     "HISTOGRAM_THREADS": 512,
     "SCAN_THREADS": 128,
@@ -68,7 +80,10 @@ class Kernels:
         self._functions = {}
 
     def launch(self, file, name, grid, block, args, shared_mem=0):
-        """Launch a kernel on the current stream; scalars must be numpy scalars of the parameter's type."""
+        """Launch a kernel on the current stream.
+
+        Scalars must be numpy scalars of the parameter's type.
+        """
         function = self._functions.get(name)
         if function is None:
             function = self._functions[name] = module(file, *self._layout).get_function(name)

@@ -44,7 +44,10 @@ def missing(index):
     if n == 0:
         return "the driver reports no CUDA device"
     if index >= n:
-        return f"there is no device number {index}: the driver reports {n} device{'s' if n > 1 else ''}"
+        return (
+            f"there is no device number {index}: the driver reports {n} "
+            f"device{'s' if n > 1 else ''}"
+        )
     if not emulated():
         try:
             import numba.cuda  # noqa: F401

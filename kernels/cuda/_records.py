@@ -53,7 +53,13 @@ STRUCTS = {
     "OpenNode": OPEN_NODE,
     "FoundSplit": FOUND_SPLIT,
 }
-_C_NAMES = {"f8": "double", "i8": "long long", "i4": "int", "u4": "unsigned int", "u1": "unsigned char"}
+_C_NAMES = {
+    "f8": "double",
+    "i8": "long long",
+    "i4": "int",
+    "u4": "unsigned int",
+    "u1": "unsigned char",
+}
 
 
 def c_structs():
@@ -63,9 +69,15 @@ def c_structs():
 
 def _c_struct(name, dtype):
     fields = "".join(f"    {_c_type(dtype[field])} {field};\n" for field in dtype.names)
-    check = f'static_assert(sizeof({name}) == {dtype.itemsize}, "{name} is laid out as in numpy");\n'
+    check = (
+        f'static_assert(sizeof({name}) == {dtype.itemsize}, "{name} is laid out as in numpy");\n'
+    )
     return f"struct {name} {{\n{fields}}};\n{check}"
 
 
 def _c_type(dtype):
-    return next(name for name, record in STRUCTS.items() if record == dtype) if dtype.names else _C_NAMES[dtype.str[1:]]
+    return (
+        next(name for name, record in STRUCTS.items() if record == dtype)
+        if dtype.names
+        else _C_NAMES[dtype.str[1:]]
+    )

@@ -1,4 +1,7 @@
-"""Input that is on a device already: CuPy arrays, and what speaks ``__cuda_array_interface__`` or DLPack; cuDF's frames and series."""
+"""Input that is on a device already.
+
+CuPy arrays, and what speaks ``__cuda_array_interface__`` or DLPack; cuDF's frames and series.
+"""
 
 import numpy as np
 
@@ -20,7 +23,11 @@ def device_of(x):
     if interface is None:
         return None
     pointer = interface["data"][0]
-    return cupy().cuda.runtime.pointerGetAttributes(pointer).device if pointer else cupy().cuda.runtime.getDevice()
+    return (
+        cupy().cuda.runtime.pointerGetAttributes(pointer).device
+        if pointer
+        else cupy().cuda.runtime.getDevice()
+    )
 
 
 def _is_cudf(x):
@@ -31,8 +38,14 @@ def device_array(x):
     """Device input as a CuPy array, without a copy but for frames, and its column names or None."""
     with cupy().cuda.Device(device_of(x)):
         if _is_cudf(x):
-            return (_from_frame(x), list(x.columns)) if hasattr(x, "columns") else (_from_series(x), None)
-        return (cupy().asarray(x) if hasattr(x, "__cuda_array_interface__") else cupy().from_dlpack(x)), None
+            return (
+                (_from_frame(x), list(x.columns))
+                if hasattr(x, "columns")
+                else (_from_series(x), None)
+            )
+        return (
+            cupy().asarray(x) if hasattr(x, "__cuda_array_interface__") else cupy().from_dlpack(x)
+        ), None
 
 
 def host_copy(x):
@@ -47,7 +60,9 @@ def _from_frame(frame):
     columns = [_from_series(frame[name], name) for name in frame.columns]
     if not columns:
         return cupy().empty((len(frame), 0), np.float64)
-    out = cupy().empty((len(frame), len(columns)), np.result_type(*(column.dtype for column in columns)))
+    out = cupy().empty(
+        (len(frame), len(columns)), np.result_type(*(column.dtype for column in columns))
+    )
     for f, column in enumerate(columns):
         out[:, f] = column
     return out
@@ -57,7 +72,9 @@ def _from_series(series, name=None):
     """A cuDF column; nulls become NaN."""
     kind = getattr(series.dtype, "kind", "O")
     if kind not in "fiub":
-        raise ValueError(f"X must hold numbers; encode text first (column {name!r} has dtype {series.dtype})")
+        raise ValueError(
+            f"X must hold numbers; encode text first (column {name!r} has dtype {series.dtype})"
+        )
     if series.null_count == 0:
         return series.to_cupy()
     return (series if kind == "f" else series.astype("float64")).to_cupy(na_value=np.nan)

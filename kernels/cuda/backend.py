@@ -1,4 +1,7 @@
-"""The CUDA backend: arrays on one device, kernels launched in order, nothing read back while a boosted tree grows."""
+"""The CUDA backend: arrays on one device, kernels launched in order.
+
+Nothing read back while a boosted tree grows.
+"""
 
 import numpy as np
 
@@ -87,7 +90,10 @@ class CudaBackend:
         return (self.host if _on_host(x) else binning).find_cuts(x, weight, rows, max_values)
 
     def bin_matrix(self, x, cuts, n_cuts, by_rows):
-        """Bins in the device's layout: (None, bins). Rows go up in chunks; while one is binned the next is on its way."""
+        """Bins in the device's layout: (None, bins). Rows go up in chunks.
+
+        While one is binned the next is on its way.
+        """
         n_rows, n_features = x.shape
         cp, group = cupy(), self.group_features
         bins = cp.zeros((-(-n_features // group) * n_rows * group,), np.uint8)
@@ -95,20 +101,29 @@ class CudaBackend:
         device_cuts, device_n_cuts = self.put(cuts), self.put(n_cuts)
         for first, chunk in self._chunks(x):
             kernel(
-                chunk.size, chunk, device_cuts, device_n_cuts, np.int64(first), np.int64(n_rows), np.int64(group), bins
+                chunk.size, chunk, device_cuts, device_n_cuts, np.int64(first), np.int64(n_rows),
+                np.int64(group), bins,
             )  # fmt: skip
         return None, bins
 
     def _chunks(self, x):
-        """(first row, rows on the device): a device matrix as it is, a host matrix in stretches that go up through two pinned buffers."""
+        """(first row, rows on the device).
+
+        A device matrix as it is, a host matrix in stretches that go up through two pinned buffers.
+        """
         if not _on_host(x):
             yield 0, x
             return
         cp = cupy()
         n_rows, n_features = x.shape
         chunk_rows = min(n_rows, max(1, CHUNK_BYTES // (n_features * x.itemsize)))
-        pinned = [cp.cuda.alloc_pinned_memory(chunk_rows * n_features * x.itemsize) for _ in range(2)]
-        staged = [np.frombuffer(p, x.dtype, chunk_rows * n_features).reshape(chunk_rows, n_features) for p in pinned]
+        pinned = [
+            cp.cuda.alloc_pinned_memory(chunk_rows * n_features * x.itemsize) for _ in range(2)
+        ]
+        staged = [
+            np.frombuffer(p, x.dtype, chunk_rows * n_features).reshape(chunk_rows, n_features)
+            for p in pinned
+        ]
         arrays = [cp.empty((chunk_rows, n_features), x.dtype) for _ in range(2)]
         copied, consumed = [cp.cuda.Event() for _ in range(2)], [cp.cuda.Event() for _ in range(2)]
         upload, compute = cp.cuda.Stream(non_blocking=True), cp.cuda.get_current_stream()
@@ -118,7 +133,9 @@ class CudaBackend:
                 copied[turn].synchronize()  # the pinned buffer has been read
                 upload.wait_event(consumed[turn])  # and the device buffer has been binned
             np.copyto(staged[turn][:m], x[first : first + m])
-            cp.cuda.runtime.memcpyAsync(arrays[turn].data.ptr, pinned[turn].ptr, staged[turn][:m].nbytes, 1, upload.ptr)
+            cp.cuda.runtime.memcpyAsync(
+                arrays[turn].data.ptr, pinned[turn].ptr, staged[turn][:m].nbytes, 1, upload.ptr
+            )
             copied[turn].record(upload)
             compute.wait_event(copied[turn])
             yield first, arrays[turn][:m]
@@ -129,13 +146,20 @@ class CudaBackend:
     # --- gradients
 
     def gradients(self, loss, y, raw, weight, g, h, sums):
-        """Gradients and hessians of all outputs into g and h, and the weighted sums of their absolute values."""
+        """Gradients and hessians of all outputs into g and h.
+
+        And the weighted sums of their absolute values.
+        """
         n_outputs, n_rows = raw.shape
         gradients.gradients(loss.grad_hess, loss.joint)(n_rows, y, raw, g, h)
         n_blocks = -(-n_rows // SUM_BLOCK)
         blocks = self._scratch("gradient_blocks", (n_blocks, n_outputs, 2))
         weighted = np.int32(weight.size > 0)
-        self._reduce("sum_gradients", (n_blocks, n_outputs), (g, h, weight, blocks, np.int64(n_rows), weighted))
+        self._reduce(
+            "sum_gradients",
+            (n_blocks, n_outputs),
+            (g, h, weight, blocks, np.int64(n_rows), weighted),
+        )
         self._reduce("sum_blocks", (n_outputs,), (blocks, sums, np.int32(n_blocks)))
 
     def begin_tree(self, sums, k, rooms, keys, growth):
@@ -144,7 +168,9 @@ class CudaBackend:
 
     def quantize(self, g, h, weight, growth, nearest, out):
         """Packed fixed-point gradients into ``out``."""
-        gradients.QUANTIZE[nearest](g.shape[0], g, h, weight, np.bool_(weight.size > 0), growth, out)
+        gradients.QUANTIZE[nearest](
+            g.shape[0], g, h, weight, np.bool_(weight.size > 0), growth, out
+        )
 
     def fixed_point_sum(self, values, weight, scale):
         """Exact sum of host values."""
@@ -156,8 +182,15 @@ class CudaBackend:
         values = self._scratch("metric_values", (n_rows,))
         gradients.metric_values(metric.row_value, metric.per_row)(n_rows, y, raw, values)
         n_blocks = -(-n_rows // SUM_BLOCK)
-        blocks, out = self._scratch("metric_blocks", (n_blocks, 1, 2)), self.empty((1, 2), np.float64)
-        self._reduce("sum_values", (n_blocks,), (values, weight, blocks, np.int64(n_rows), np.int32(weight.size > 0)))
+        blocks, out = (
+            self._scratch("metric_blocks", (n_blocks, 1, 2)),
+            self.empty((1, 2), np.float64),
+        )
+        self._reduce(
+            "sum_values",
+            (n_blocks,),
+            (values, weight, blocks, np.int64(n_rows), np.int32(weight.size > 0)),
+        )
         self._reduce("sum_blocks", (1,), (blocks, out, np.int32(n_blocks)))
         return PendingScore(metric, out)
 
@@ -186,15 +219,30 @@ class CudaBackend:
         if "_drawn" not in self.__dict__:
             self._drawn = self.empty((n_tiles,), np.int32), self.empty((1,), np.int32)
         lefts, count = self._drawn
-        threads, draw = THREADS["PARTITION_THREADS"], (usable, np.int32(n), np.float64(fraction * 4294967296.0), np.uint32(key), lefts)
-        self.kernels.launch("partition", "count_drawn", (n_tiles,), (threads,), (*draw, np.int32(tile_rows)))
-        self.kernels.launch("partition", "collect_drawn", (n_tiles,), (threads,), (*draw, out, count, np.int32(tile_rows)))
+        threads, draw = (
+            THREADS["PARTITION_THREADS"],
+            (usable, np.int32(n), np.float64(fraction * 4294967296.0), np.uint32(key), lefts),
+        )
+        self.kernels.launch(
+            "partition", "count_drawn", (n_tiles,), (threads,), (*draw, np.int32(tile_rows))
+        )
+        self.kernels.launch(
+            "partition",
+            "collect_drawn",
+            (n_tiles,),
+            (threads,),
+            (*draw, out, count, np.int32(tile_rows)),
+        )
         return out, count
 
     def draw_features(self, n_features, growth, out):
         """Features of one tree."""
         self.kernels.launch(
-            "growth", "draw_features", (1,), (1,), (growth, out, self._mask(n_features), np.int32(n_features), np.int32(out.size))
+            "growth",
+            "draw_features",
+            (1,),
+            (1,),
+            (growth, out, self._mask(n_features), np.int32(n_features), np.int32(out.size)),
         )
 
     def _mask(self, n):
@@ -233,13 +281,19 @@ class CudaBackend:
         return scores
 
     def add_trees(self, x, forest, first_tree, end_tree, out):
-        """Add trees to the raw scores ``out`` (n_outputs, n_rows), which are where the rows of ``x`` are."""
+        """Add trees to the raw scores ``out`` (n_outputs, n_rows).
+
+        Which are where the rows of ``x`` are.
+        """
         if _on_host(x) and x.shape[0] <= FEW_ROWS:
             self.host.add_trees(x, forest, first_tree, end_tree, out)
             return
         if self._forest is not forest:  # staged prediction asks for the same one again and again
             self._forest, self._forest_arrays = forest, [self.put(a) for a in forest.walk_arrays]
-        arrays, numbers = self._forest_arrays, (np.int64(first_tree), np.int64(end_tree), np.int64(forest.n_outputs))
+        arrays, numbers = (
+            self._forest_arrays,
+            (np.int64(first_tree), np.int64(end_tree), np.int64(forest.n_outputs)),
+        )
         if not _on_host(x):
             predict.ADD_VALUE_TREES(x.shape[0], x, *arrays, *numbers, out)
             return
@@ -258,7 +312,10 @@ class CudaBackend:
         return out
 
     def labels(self, raw, classes):
-        """The class with the highest score: where the raw scores are if it is a number, else on the host."""
+        """The class with the highest score.
+
+        Where the raw scores are if it is a number, else on the host.
+        """
         if _on_host(raw):
             return self.host.labels(raw, classes)
         numeric = classes.dtype in NUMERIC_CLASSES

@@ -6,11 +6,12 @@ import numpy as np
 
 from gpuboost.kernels.cuda._device import cupy
 from gpuboost.kernels.cuda.rowwise import RowKernel
-from gpuboost.quantiles import distinct_values, quantile_cuts
+from gpuboost.scalar.quantiles import distinct_values, quantile_cuts
 
 #: Most memory for the columns whose cuts are found at the same time.
 CUT_BYTES = 1 << 28
-#: What a value of theirs takes: itself and its sorted copy, place, weight, distinct value and its weight.
+#: What a value of theirs takes: itself and its sorted copy, place, weight, distinct value and its
+#: weight.
 BYTES_PER_VALUE = 48
 
 
@@ -43,7 +44,9 @@ def gather_columns(as_float):
         n = columns.shape[1]
         c, r = i // n, i % n
         unused = weighted and weight[r] == 0.0  # as if the row were not there
-        columns[c, r] = as_float(np.nan) if unused else as_float(x[rows[r] if sampled else r, features[c]])
+        columns[c, r] = (
+            as_float(np.nan) if unused else as_float(x[rows[r] if sampled else r, features[c]])
+        )
 
     return RowKernel(columns_of_matrix)
 
@@ -58,7 +61,10 @@ def in_order(i, columns, weight, order, values, weights):
 
 
 def first_not(values, begin, like):
-    """The first place after ``begin`` whose value is not ``like``, which stands at begin, in a sorted column with missing values last."""
+    """The first place after ``begin`` whose value is not ``like``, which stands at begin.
+
+    In a sorted column with missing values last.
+    """
     low, high = begin, values.shape[0]
     while high - low > 1:
         middle = (low + high) // 2
@@ -82,7 +88,10 @@ def count_known(values):
 
 
 def cuts_of_columns(c, values, weights, weighted, max_bins, distinct, totals, cuts, n_cuts):
-    """Cuts of a sorted column. Few distinct values are found by bisection, and need no weights; else the column is gone through."""
+    """Cuts of a sorted column. Few distinct values are found by bisection, and need no weights.
+
+    Else the column is gone through.
+    """
     known = values[c, : count_known(values[c])]
     n, begin = 0, 0
     while begin < known.shape[0] and n <= max_bins:
@@ -90,7 +99,9 @@ def cuts_of_columns(c, values, weights, weighted, max_bins, distinct, totals, cu
         begin = first_not(known, begin, known[begin])
         n += 1
     if n > max_bins:
-        n = distinct_values(known, weights[c, : known.shape[0] if weighted else 0], distinct[c], totals[c])
+        n = distinct_values(
+            known, weights[c, : known.shape[0] if weighted else 0], distinct[c], totals[c]
+        )
     n_cuts[c] = quantile_cuts(distinct[c, :n], totals[c, :n], max_bins, cuts[c])
 
 
@@ -100,7 +111,13 @@ CUTS_OF_COLUMNS = RowKernel(cuts_of_columns)
 
 def find_cuts(x, weight, rows, max_values):
     """Cuts of each column of a device matrix, found where it is; only cuts come to the host."""
-    cuts = _cuts_of_columns(x, range(x.shape[1]), weight if rows is None or not weight.size else weight[rows], rows, max_values)
+    cuts = _cuts_of_columns(
+        x,
+        range(x.shape[1]),
+        weight if rows is None or not weight.size else weight[rows],
+        rows,
+        max_values,
+    )
     if rows is not None:  # few distinct values: make sure that none is missed
         few = [f for f, own in enumerate(cuts) if len(own) < max_values - 1]
         for f, own in zip(few, _cuts_of_columns(x, few, weight, None, max_values), strict=True):
@@ -112,11 +129,16 @@ def _cuts_of_columns(x, features, weight, rows, max_values):
     n = x.shape[0] if rows is None else len(rows)
     at_once = max(1, CUT_BYTES // (BYTES_PER_VALUE * n))
     cp = cupy()
-    device_rows, device_weight = cp.asarray(np.empty(0, np.int64) if rows is None else rows), cp.asarray(weight)
+    device_rows, device_weight = (
+        cp.asarray(np.empty(0, np.int64) if rows is None else rows),
+        cp.asarray(weight),
+    )
     out = []
     for first in range(0, len(features), at_once):
         own = np.array(features[first : first + at_once], np.int64)
-        out += _cuts_at_once(x, cp.asarray(own), device_rows, device_weight, (len(own), n), max_values)
+        out += _cuts_at_once(
+            x, cp.asarray(own), device_rows, device_weight, (len(own), n), max_values
+        )
     return out
 
 
@@ -124,15 +146,25 @@ def _cuts_at_once(x, features, rows, weight, shape, max_values):
     cp = cupy()
     as_float = np.float32 if x.dtype == np.float32 else np.float64
     weighted = np.bool_(weight.size > 0)
-    values, weights = cp.empty(shape, as_float), cp.empty((shape[0], shape[1] if weighted else 1), np.float64)
-    gather_columns(as_float)(values.size, x, features, rows, np.bool_(rows.size > 0), weight, weighted, values)
+    values, weights = (
+        cp.empty(shape, as_float),
+        cp.empty((shape[0], shape[1] if weighted else 1), np.float64),
+    )
+    gather_columns(as_float)(
+        values.size, x, features, rows, np.bool_(rows.size > 0), weight, weighted, values
+    )
     if weighted:
         columns, values = values, cp.empty(shape, as_float)
         IN_ORDER(values.size, columns, weight, columns.argsort(axis=1), values, weights)
     else:
         values.sort(axis=1)
-    # a column has fewer distinct values than rows, or one more than a bin each before they are counted
-    distinct, totals = (cp.empty((shape[0], max(shape[1], max_values + 1)), np.float64) for _ in range(2))
+    # a column has fewer distinct values than rows, or one more than a bin each before they are
+    # counted
+    distinct, totals = (
+        cp.empty((shape[0], max(shape[1], max_values + 1)), np.float64) for _ in range(2)
+    )
     cuts, n_cuts = cp.empty((shape[0], max_values - 1), np.float64), cp.empty((shape[0],), np.int32)
-    CUTS_OF_COLUMNS(shape[0], values, weights, weighted, np.int64(max_values), distinct, totals, cuts, n_cuts)
+    CUTS_OF_COLUMNS(
+        shape[0], values, weights, weighted, np.int64(max_values), distinct, totals, cuts, n_cuts
+    )
     return [own[:n].copy() for own, n in zip(cp.asnumpy(cuts), cp.asnumpy(n_cuts), strict=True)]

@@ -1,5 +1,6 @@
-// Classical trees, a level of all trees of a batch at once: the best split of every node, and its rows divided. A block for each node.
-// Twin of kernels/cpu/cart.py for features in bins. Sums are integers, the same in any order; scores are float64 with the CPU's operations.
+// Classical trees, a level of all trees of a batch at once: the best split of every node, and its
+// rows divided. A block for each node. Twin of kernels/cpu/cart.py for features in bins. Sums are
+// integers, the same in any order; scores are float64 with the CPU's operations.
 //
 // For each feature that the node draws
 //
@@ -11,12 +12,14 @@
 #define TREE_WARPS (TREE_THREADS / WARP)
 static_assert(TREE_THREADS >= N_CODES, "a thread for each code");
 
-// Sums of the codes of a node's rows. A cell is the weight of a class; or for numbers, cell 0 is the weight and the others are values.
+// Sums of the codes of a node's rows. A cell is the weight of a class; or for numbers, cell 0 is
+// the weight and the others are values.
 struct Cells {
     u32* low;     // [max_codes][n_cell]
     u32* high;    // [max_codes][n_cell]
     int* counts;  // [max_codes]: rows
-    int n_cell, first_channel, n_weights;  // cells of a code; the first of them that is a channel; how many add up to the weight
+    // cells of a code; the first of them that is a channel; how many add up to the weight
+    int n_cell, first_channel, n_weights;
     double weight_unit, channel_unit;
 };
 
@@ -81,8 +84,9 @@ __device__ __forceinline__ double uniform(u32 key, u32 x) { return (double)hash3
 
 __device__ __forceinline__ int drawn_place(u32 key, int k, int n) { return k + (int)(uniform(key, 3u * k) * (double)(n - k)); }
 
-// The k-th feature that a node draws. The CPU brings a random one of the places from k on to place k, k = 0, 1, ...; here the swaps are
-// followed backwards, which needs no memory. All lanes of a warp must call it.
+// The k-th feature that a node draws. The CPU brings a random one of the places from k on to place
+// k, k = 0, 1, ...; here the swaps are followed backwards, which needs no memory. All lanes of a
+// warp must call it.
 __device__ __forceinline__ int drawn_feature(u32 key, int k, int n) {
     const int lane = threadIdx.x & (WARP - 1);
     int place = drawn_place(key, k, n);
@@ -92,7 +96,8 @@ __device__ __forceinline__ int drawn_feature(u32 key, int k, int n) {
         for (;;) {
             const u32 hits = __ballot_sync(FULL_WARP, swap < end && partner == place);
             if (hits == 0) break;
-            end = place = last - (__ffs((int)hits) - 1);  // the latest swap that brought something to this place
+            // the latest swap that brought something to this place
+            end = place = last - (__ffs((int)hits) - 1);
         }
     }
     return place;
@@ -130,7 +135,8 @@ __device__ __forceinline__ double side_score(int criterion, const Sums& sum_of, 
     return score;
 }
 
-// Score of the cut behind a code, or no_split() if a side is too light or has too few rows. count: rows on the left.
+// Score of the cut behind a code, or no_split() if a side is too light or has too few rows. count:
+// rows on the left.
 __device__ __forceinline__ double tree_cut_score(
     const TreeGrowth& p, const Cells& cells, int code, bool missing_left, int count, int n, const double* total, double weight,
     const int* first_channel, int n_outputs)
@@ -145,7 +151,8 @@ __device__ __forceinline__ double tree_cut_score(
            side_score(p.criterion, right, weight - left_weight, first_channel, n_outputs);
 }
 
-// The best cut of a feature against the best of those before; one warp. scores: of each code, missing values right and left.
+// The best cut of a feature against the best of those before; one warp. scores: of each code,
+// missing values right and left.
 __device__ __forceinline__ void keep_best(
     const double* scores, int n_codes, int feature, double threshold, const Cells& cells, double weight, FoundSplit& best)
 {
@@ -174,7 +181,8 @@ __device__ __forceinline__ void keep_best(
     best.feature = feature;
     best.code = code;
     best.next_code = next < n_codes ? next : 0;
-    best.missing_left = cells.counts[0] > 0 ? found % 2 : left_weight >= weight - left_weight;  // the heavier side if none is missing
+    // the heavier side if none is missing
+    best.missing_left = cells.counts[0] > 0 ? found % 2 : left_weight >= weight - left_weight;
 }
 
 extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) find_splits(
@@ -292,8 +300,9 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) find_splits(
     splits[blockIdx.x] = out;
 }
 
-// Rows of each node with a split, lefts first, both sides in their order. Lefts move towards the front in place, rights through the scratch
-// buffer: a chunk's rows are read before any of them is written.
+// Rows of each node with a split, lefts first, both sides in their order. Lefts move towards the
+// front in place, rights through the scratch buffer: a chunk's rows are read before any of them is
+// written.
 extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) divide_rows(
     const u8* codes, int* rows, int* scratch, const OpenNode* nodes, FoundSplit* splits, i64 n_rows)
 {

@@ -1,9 +1,12 @@
-// What all .cu files share: types, packed sums, the twins of gpuboost/formulas.py, and scans over a block.
+// What all .cu files share: types, packed sums, the twins of gpuboost/scalar/formulas.py, and scans
+// over a block.
 //
-// _compile.py puts in front of this file the constants (#define) and the records of gpuboost/dtypes.py as C structs. No #include anywhere:
-// NVRTC needs no headers then, and the same text runs under emulation.
+// _compile.py puts in front of this file the constants (#define) and the records of
+// gpuboost/dtypes.py as C structs. No #include anywhere: NVRTC needs no headers then, and the same
+// text runs under emulation.
 //
-// Float code here must give the bits of its CPU twin: same operations in the same order, compiled with --fmad=false.
+// Float code here must give the bits of its CPU twin: same operations in the same order, compiled
+// with --fmad=false.
 
 typedef unsigned char u8;
 typedef unsigned int u32;
@@ -82,7 +85,8 @@ __device__ __forceinline__ double packed_score(i64 sums, const Growth& p) {
 
 // Score of both sides of a cut, or no_split() if a side is too light.
 __device__ __forceinline__ double cut_score(i64 left, i64 total, const Growth& p) {
-    const double least = fmax(p.min_child_weight, 0.5 * p.hessian_unit);  // a side without hessian is no side
+    // a side without hessian is no side
+    const double least = fmax(p.min_child_weight, 0.5 * p.hessian_unit);
     const double gl = (double)gradient_of(left) * p.gradient_unit;
     const double hl = (double)hessian_of(left) * p.hessian_unit;
     const double gr = (double)gradient_of(total) * p.gradient_unit - gl;
@@ -92,7 +96,8 @@ __device__ __forceinline__ double cut_score(i64 left, i64 total, const Growth& p
     return leaf_score(gl, hl, p) + leaf_score(gr, hr, p);
 }
 
-// Where the byte of (row, feature) is: features in groups of GROUP_FEATURES, a group's rows one after another.
+// Where the byte of (row, feature) is: features in groups of GROUP_FEATURES, a group's rows one
+// after another.
 __device__ __forceinline__ i64 bin_at(i64 n_rows, i64 row, int feature) {
     return (feature / GROUP_FEATURES * n_rows + row) * GROUP_FEATURES + feature % GROUP_FEATURES;
 }
@@ -115,11 +120,13 @@ __device__ __forceinline__ int last_at_or_below(const int* borders, int n, int x
 
 __device__ __forceinline__ int tiles_of(i64 n, int tile_rows) { return (int)((n + tile_rows - 1) / tile_rows); }
 
-// A stretch of the rows of one node. Tiles are numbered through the nodes of a list, whose borders say where each node's begin.
+// A stretch of the rows of one node. Tiles are numbered through the nodes of a list, whose borders
+// say where each node's begin.
 struct Tile {
     int which;        // place of the node in the list
     const Node* node;
-    const int* rows;  // the node's rows are begin..end of this buffer: there is one for each parity of the depth
+    // the node's rows are begin..end of this buffer: there is one for each parity of the depth
+    const int* rows;
     i64 begin, end;
 };
 
@@ -152,7 +159,8 @@ __device__ __forceinline__ T warp_sum(T x) {
     return x;
 }
 
-// Sum of x over the threads before this one; total: over all. All threads of the block must call it; warp_sums has an entry per warp.
+// Sum of x over the threads before this one; total: over all. All threads of the block must call
+// it; warp_sums has an entry per warp.
 template <class T>
 __device__ __forceinline__ T block_exclusive_sum(T x, T* warp_sums, T& total) {
     const int lane = threadIdx.x & (WARP - 1), warp = threadIdx.x / WARP, n_warps = blockDim.x / WARP;

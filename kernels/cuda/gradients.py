@@ -1,11 +1,14 @@
-"""Gradients, rounding and metric values, one thread per row, from the scalar functions that the CPU compiles too."""
+"""Gradients, rounding and metric values, one thread per row.
+
+From the scalar functions that the CPU compiles too.
+"""
 
 import functools
 
-from gpuboost.fixed_point import begin_tree as set_units_and_keys
-from gpuboost.fixed_point import pack_at_random, pack_nearest
-from gpuboost.formulas import hash32
 from gpuboost.kernels.cuda.rowwise import RowKernel
+from gpuboost.scalar.fixed_point import begin_tree as set_units_and_keys
+from gpuboost.scalar.fixed_point import pack_at_random, pack_nearest
+from gpuboost.scalar.formulas import hash32
 
 
 @functools.cache
@@ -55,7 +58,9 @@ def quantize_at_random(i, g, h, weight, weighted, growth, gh):
     """Round at random and pack."""
     w = weight[i] if weighted else 1.0
     g_scale, h_scale = 1.0 / growth[0].gradient_unit, 1.0 / growth[0].hessian_unit
-    gh[i] = pack_at_random(g[i] * w * g_scale, h[i] * w * h_scale, hash32(growth[0].rounding_key, i))
+    gh[i] = pack_at_random(
+        g[i] * w * g_scale, h[i] * w * h_scale, hash32(growth[0].rounding_key, i)
+    )
 
 
 BEGIN_TREE = RowKernel(begin_tree)

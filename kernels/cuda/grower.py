@@ -1,8 +1,10 @@
-"""Trees on the device: buffers of fixed shape, a fixed sequence of launches, captured once as a CUDA graph.
+"""Trees on the device: buffers of fixed shape, a fixed sequence of launches.
 
-Per step: choose, count_lefts, settle, scatter_rows, build_histograms, scan: six launches, whatever the number of nodes. The host never asks
-how far a tree has come; kernels of a step with nothing to do return at once.
-"""
+Captured once as a CUDA graph.
+
+Per step: choose, count_lefts, settle, scatter_rows, build_histograms, scan: six launches, whatever
+the number of nodes. The host never asks how far a tree has come; kernels of a step with nothing to
+do return at once."""
 
 import numpy as np
 
@@ -12,7 +14,8 @@ from gpuboost.kernels.cuda._compile import THREADS, Kernels
 from gpuboost.kernels.cuda._device import cupy
 from gpuboost.kernels.cuda._records import STATE
 
-#: Shared memory that a block of the histogram kernel may take, so that two or more run on a multiprocessor.
+#: Shared memory that a block of the histogram kernel may take, so that two or more run on a
+#: multiprocessor.
 HISTOGRAM_BYTES = 48 * 1024
 #: Fewest rows of a tile.
 MIN_TILE_ROWS = 1024
@@ -20,12 +23,16 @@ MIN_TILE_ROWS = 1024
 MAX_TILES = 4096
 #: Features that one block of the scan goes through.
 SCAN_FEATURES = 32
-#: Trees that are kept on the device before they are fetched: at most so many, in about so many bytes.
+#: Trees that are kept on the device before they are fetched: at most so many, in about so many
+#: bytes.
 KEPT_TREES, KEPT_BYTES = 256, 1 << 24
 
 
 def group_features_for(device):
-    """Features whose bins a row keeps together: as many as shared memory has room for, 16 at most."""
+    """Features whose bins a row keeps together.
+
+    As many as shared memory has room for, 16 at most.
+    """
     room = min(HISTOGRAM_BYTES, device.attributes["MaxSharedMemoryPerBlock"])
     for n in (16, 8, 4):
         if n * N_CODES * 3 * 4 <= room:  # three sums, in case rows are counted
@@ -55,9 +62,13 @@ class CudaGrower:
         self.fits_shared = self.shared_bytes <= attributes["MaxSharedMemoryPerBlock"]
         self.tile_rows = tile_rows_for(self.n_rows)
         max_nodes, max_open = 2 * limits.max_leaves - 1, limits.max_open
-        self.max_pairs = min(max_open, limits.leaves_per_step) if limits.order == LEAFWISE else max_open
+        self.max_pairs = (
+            min(max_open, limits.leaves_per_step) if limits.order == LEAFWISE else max_open
+        )
         self.n_slots = max_open + 1
-        self.n_chunks = self.n_used if limits.order == SYMMETRIC else -(-self.n_used // SCAN_FEATURES)
+        self.n_chunks = (
+            self.n_used if limits.order == SYMMETRIC else -(-self.n_used // SCAN_FEATURES)
+        )
         n_tiles = -(-self.n_rows // self.tile_rows) + max_open
         n_found = self.n_used if limits.order == SYMMETRIC else 2 * self.max_pairs * self.n_chunks
         self.max_kept = max(2, min(KEPT_TREES, KEPT_BYTES // (max_nodes * NODE.itemsize)))
@@ -98,12 +109,17 @@ class CudaGrower:
     # --- growth
 
     def grow(self, rows, features, gh, growth):
-        """Grow a tree from packed gradients. The launches are recorded the second time and replayed from then on."""
+        """Grow a tree from packed gradients.
+
+        The launches are recorded the second time and replayed from then on.
+        """
         rows, count = rows if isinstance(rows, tuple) else (rows, self._count_of(rows))
         self.tree_rows, self.tree_count = rows, count
         stream = cupy().cuda.get_current_stream()
         if self.graph is None:
-            self._launch_tree(rows, count, features, gh, growth)  # compiles what is not compiled yet, which a capture must not
+            self._launch_tree(
+                rows, count, features, gh, growth
+            )  # compiles what is not compiled yet, which a capture must not
             self.graph = False
             return
         if self.graph is False:
@@ -120,51 +136,101 @@ class CudaGrower:
         return self.all_rows
 
     def _launch_tree(self, rows, count, features, gh, growth):
-        numbers = np.int32(self.n_used), np.int32(self.n_features), np.int32(self.tile_rows), np.int32(self.masked)
+        numbers = (
+            np.int32(self.n_used),
+            np.int32(self.n_features),
+            np.int32(self.tile_rows),
+            np.int32(self.masked),
+        )
         self._launch("growth", "start_tree", 2 * self.n_multiprocessors, "PARTITION_THREADS", (
-            rows, count, features, self.nodes, self.state, growth, self.pairs, self.built, self.built_tiles, self.free_slots, self.masks,
-            self.used, self.rows, self.pool, self.count_pool, np.int32(self.n_slots), *numbers,
+            rows, count, features, self.nodes, self.state, growth, self.pairs, self.built,
+            self.built_tiles, self.free_slots, self.masks, self.used, self.rows, self.pool,
+            self.count_pool, np.int32(self.n_slots), *numbers,
         ))  # fmt: skip
         self._build_and_scan(features, gh, growth)
         for step in range(self.limits.max_steps):
             self._launch("growth", "choose", 1, "GROWTH_THREADS", (
-                self.nodes, self.state, growth, self.pairs, self.found, self.n_bins, self.pool, self.count_pool, self.free_slots,
-                self.candidates, self.chosen, self.chosen_tiles, self.n_left, np.int32(self.n_chunks), np.int32(self.n_used),
+                self.nodes, self.state, growth, self.pairs, self.found, self.n_bins, self.pool,
+                self.count_pool, self.free_slots, self.candidates, self.chosen, self.chosen_tiles,
+                self.n_left, np.int32(self.n_chunks), np.int32(self.n_used),
                 np.int32(self.n_features), np.int32(self.tile_rows),
             ))  # fmt: skip
             self._launch("partition", "count_lefts", self._tile_blocks(), "PARTITION_THREADS", (
-                self.bins, self.rows, self.nodes, self.state, self.chosen, self.chosen_tiles, self.tile_lefts, self.n_left,
-                np.int64(self.n_rows), np.int32(self.tile_rows),
+                self.bins, self.rows, self.nodes, self.state, self.chosen, self.chosen_tiles,
+                self.tile_lefts, self.n_left, np.int64(self.n_rows), np.int32(self.tile_rows),
             ))  # fmt: skip
             self._launch("growth", "settle", 1, "GROWTH_THREADS", (
-                self.nodes, self.state, growth, self.pairs, self.chosen, self.n_left, self.free_slots, self.masks, self.built,
-                self.built_tiles, np.int32(self.n_used), np.int32(self.tile_rows), np.int32(self.masked),
+                self.nodes, self.state, growth, self.pairs, self.chosen, self.n_left,
+                self.free_slots, self.masks, self.built, self.built_tiles, np.int32(self.n_used),
+                np.int32(self.tile_rows), np.int32(self.masked),
             ))  # fmt: skip
             self._launch("partition", "scatter_rows", self._tile_blocks(), "PARTITION_THREADS", (
-                self.bins, self.rows, self.nodes, self.state, self.chosen, self.chosen_tiles, self.tile_lefts, self.n_left, self.built,
-                self.pool, self.count_pool, np.int64(self.n_rows), np.int32(self.n_features), np.int32(self.tile_rows),
+                self.bins, self.rows, self.nodes, self.state, self.chosen, self.chosen_tiles,
+                self.tile_lefts, self.n_left, self.built, self.pool, self.count_pool,
+                np.int64(self.n_rows), np.int32(self.n_features), np.int32(self.tile_rows),
             ))  # fmt: skip
             if step + 1 < self.limits.max_steps:
                 self._build_and_scan(features, gh, growth)
 
     def _build_and_scan(self, features, gh, growth):
         per_multiprocessor = max(1, 2048 // THREADS["HISTOGRAM_THREADS"])
-        n_blocks = max(1, min(self._tile_blocks(), self.n_multiprocessors * per_multiprocessor // self.n_groups))
+        n_blocks = max(
+            1,
+            min(self._tile_blocks(), self.n_multiprocessors * per_multiprocessor // self.n_groups),
+        )
         args = (
-            self.bins, self.rows, gh, self.used, self.nodes, self.built, self.built_tiles, self.state, self.pool, self.count_pool,
-            np.int64(self.n_rows), np.int32(self.n_features), np.int32(self.tile_rows),
+            self.bins, self.rows, gh, self.used, self.nodes, self.built, self.built_tiles,
+            self.state, self.pool, self.count_pool, np.int64(self.n_rows),
+            np.int32(self.n_features), np.int32(self.tile_rows),
         )  # fmt: skip
         name = "build_histograms" if self.fits_shared else "build_histograms_global"
-        self._launch("histogram", name, (n_blocks, self.n_groups), "HISTOGRAM_THREADS", args, self.shared_bytes if self.fits_shared else 0)
-        args = self.nodes, self.pairs, self.state, growth, features, self.n_bins, self.masks, self.pool, self.count_pool, self.found
+        self._launch(
+            "histogram",
+            name,
+            (n_blocks, self.n_groups),
+            "HISTOGRAM_THREADS",
+            args,
+            self.shared_bytes if self.fits_shared else 0,
+        )
+        args = (
+            self.nodes,
+            self.pairs,
+            self.state,
+            growth,
+            features,
+            self.n_bins,
+            self.masks,
+            self.pool,
+            self.count_pool,
+            self.found,
+        )
         if self.limits.order == SYMMETRIC:
-            self._launch("split", "scan_level", self.n_used, N_CODES, (*args, np.int32(self.n_features), np.int32(self.masked)))
+            self._launch(
+                "split",
+                "scan_level",
+                self.n_used,
+                N_CODES,
+                (*args, np.int32(self.n_features), np.int32(self.masked)),
+            )
         else:
-            numbers = np.int32(self.n_used), np.int32(self.n_features), np.int32(SCAN_FEATURES), np.int32(self.masked)
-            self._launch("split", "scan_pairs", (self.max_pairs, self.n_chunks), "SCAN_THREADS", (*args, *numbers))
+            numbers = (
+                np.int32(self.n_used),
+                np.int32(self.n_features),
+                np.int32(SCAN_FEATURES),
+                np.int32(self.masked),
+            )
+            self._launch(
+                "split",
+                "scan_pairs",
+                (self.max_pairs, self.n_chunks),
+                "SCAN_THREADS",
+                (*args, *numbers),
+            )
 
     def _tile_blocks(self):
-        return min(-(-self.n_rows // self.tile_rows) + self.limits.max_open, 8 * self.n_multiprocessors)
+        return min(
+            -(-self.n_rows // self.tile_rows) + self.limits.max_open, 8 * self.n_multiprocessors
+        )
 
     def _launch(self, file, name, grid, threads, args, shared_bytes=0):
         grid = grid if isinstance(grid, tuple) else (grid,)
@@ -174,7 +240,10 @@ class CudaGrower:
     # --- leaves
 
     def finish(self, rows, g, h, weight, growth, learning_rate):
-        """Leaf values from fine sums of the true gradients; the tree is kept until it is fetched."""
+        """Leaf values from fine sums of the true gradients.
+
+        The tree is kept until it is fetched.
+        """
         if self.n_kept == self.max_kept:
             self._fetch()
         kept, tile_rows = self.n_kept, np.int32(self.tile_rows)
@@ -182,21 +251,25 @@ class CudaGrower:
             self.nodes, self.state, self.leaves, self.leaf_tiles, self.sums, tile_rows,
         ))  # fmt: skip
         self._launch("leaves", "sum_leaves", self._tile_blocks(), "LEAF_THREADS", (
-            self.rows, self.nodes, self.state, growth, self.leaves, self.leaf_tiles, g, h, weight, self.sums, np.int64(self.n_rows),
-            tile_rows, np.int32(weight.size > 0),
+            self.rows, self.nodes, self.state, growth, self.leaves, self.leaf_tiles, g, h, weight,
+            self.sums, np.int64(self.n_rows), tile_rows, np.int32(weight.size > 0),
         ))  # fmt: skip
         self._launch("leaves", "leaf_values", 1, "GROWTH_THREADS", (
-            self.nodes, self.state, growth, self.leaves, self.sums, np.float64(learning_rate), self.values, self.kept_nodes[kept],
-            self.kept_values[kept], self.kept_cover[kept], self.kept_sizes[kept : kept + 1],
+            self.nodes, self.state, growth, self.leaves, self.sums, np.float64(learning_rate),
+            self.values, self.kept_nodes[kept], self.kept_values[kept], self.kept_cover[kept],
+            self.kept_sizes[kept : kept + 1],
         ))  # fmt: skip
         self.n_kept += 1
 
     def add_leaf_values(self, raw):
-        """Add leaf values to the raw scores of all rows: by the lists of rows, or by walking if some rows were left out."""
+        """Add leaf values to the raw scores of all rows.
+
+        By the lists of rows, or by walking if some rows were left out.
+        """
         if self.tree_count is self.all_rows and self.tree_rows.shape[0] == self.n_rows:
             self._launch("leaves", "add_leaf_values", self._tile_blocks(), "LEAF_THREADS", (
-                self.rows, self.nodes, self.state, self.leaves, self.leaf_tiles, self.values, raw, np.int64(self.n_rows),
-                np.int32(self.tile_rows),
+                self.rows, self.nodes, self.state, self.leaves, self.leaf_tiles, self.values, raw,
+                np.int64(self.n_rows), np.int32(self.tile_rows),
             ))  # fmt: skip
         else:
             self._walk(self.bins, self.n_rows, raw)
@@ -206,7 +279,15 @@ class CudaGrower:
         self._walk(binned.bins, binned.n_rows, raw)
 
     def _walk(self, bins, n_rows, raw):
-        predict.ADD_BINNED_TREE(n_rows, bins, self.nodes, self.values, np.int64(n_rows), np.int64(self.group_features), raw)
+        predict.ADD_BINNED_TREE(
+            n_rows,
+            bins,
+            self.nodes,
+            self.values,
+            np.int64(n_rows),
+            np.int64(self.group_features),
+            raw,
+        )
 
     # --- trees
 
@@ -225,13 +306,18 @@ class CudaGrower:
         nodes, values, cover, sizes = (cp.asnumpy(array[:n]) for array in kept)
         for t, size in enumerate(sizes):
             own = nodes[t, :size]
-            self.fetched.append((own, values[t, :size].copy(), cover[t, :size].copy(), own["end"] - own["begin"]))
+            self.fetched.append(
+                (own, values[t, :size].copy(), cover[t, :size].copy(), own["end"] - own["begin"])
+            )
         self.n_kept = 0
 
 
 def check_memory(plan, device, remedy):
     """Raise before anything is allocated if the buffers do not fit."""
-    sizes = {name: int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize for name, (shape, dtype) in plan.items()}
+    sizes = {
+        name: int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        for name, (shape, dtype) in plan.items()
+    }
     free, total = device.mem_info
     needed = sum(sizes.values())
     if needed > free:

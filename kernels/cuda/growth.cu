@@ -1,9 +1,12 @@
-// The bookkeeping of a growing tree, on the device: the host launches a fixed sequence of kernels and never waits.
+// The bookkeeping of a growing tree, on the device: the host launches a fixed sequence of kernels
+// and never waits.
 //
-//   start_tree -> build -> scan -> [ choose -> count_lefts -> settle -> scatter -> build -> scan ] for each step
+// start_tree -> build -> scan -> [ choose -> count_lefts -> settle -> scatter -> build -> scan ]
+// for each step
 //
-// choose and settle run in one block; work is spread over its threads by node. All of it gives what kernels/cpu/growth.py gives: the nodes to
-// split are listed by id, children are numbered in that order, ties go to the lowest id.
+// choose and settle run in one block; work is spread over its threads by node. All of it gives what
+// kernels/cpu/growth.py gives: the nodes to split are listed by id, children are numbered in that
+// order, ties go to the lowest id.
 
 // A selection of n_wanted of the marked entries, each equally likely, in place.
 __device__ __forceinline__ void choose_some(u8* mask, int n, int n_wanted, u32 key) {
@@ -41,11 +44,13 @@ extern "C" __global__ void start_tree(
     const int n = *n_tree_rows;
     const i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x, stride = (i64)gridDim.x * blockDim.x;
     for (i64 i = first; i < n; i += stride) rows[i] = tree_rows[i];
-    for (i64 c = first; c < (i64)n_features * N_CODES; c += stride) {  // the root's histogram is in slot 0
+    // the root's histogram is in slot 0
+    for (i64 c = first; c < (i64)n_features * N_CODES; c += stride) {
         pool[c] = 0;
         if (COUNT_ROWS) count_pool[c] = 0;
     }
-    for (i64 i = first; i < n_slots; i += stride) free_slots[i] = n_slots - 1 - (int)i;  // a stack: slot 0 is on top and taken
+    // a stack: slot 0 is on top and taken
+    for (i64 i = first; i < n_slots; i += stride) free_slots[i] = n_slots - 1 - (int)i;
     if (blockIdx.x != 0) return;
     for (int f = threadIdx.x; f < n_features; f += blockDim.x) used[f] = 0;
     __syncthreads();
@@ -79,8 +84,8 @@ __device__ __forceinline__ bool may_split(const Growth& p, const Node& node) {
     return node.open && node.split.feature >= 0 && (p.order == SYMMETRIC || node.depth < p.max_depth);
 }
 
-// Nodes that stay leaves give their histograms back. All threads call it, with a node each or -1; each keeps n_free for itself. Nodes and
-// slots are there for other threads after the next barrier.
+// Nodes that stay leaves give their histograms back. All threads call it, with a node each or -1;
+// each keeps n_free for itself. Nodes and slots are there for other threads after the next barrier.
 __device__ __forceinline__ void close_nodes(int id, Node* nodes, int* free_slots, int& n_free, int* warp_sums) {
     const bool gives = id >= 0 && nodes[id].slot >= 0;
     int total;
@@ -113,7 +118,8 @@ __device__ __forceinline__ void adopt_pairs(
     }
 }
 
-// All open nodes take the level's split; a node it would leave with too small a side stays whole and is asked again. A warp takes a node.
+// All open nodes take the level's split; a node it would leave with too small a side stays whole
+// and is asked again. A warp takes a node.
 __device__ __forceinline__ void adopt_level(
     Node* nodes, int n_nodes, const Split* found, int n_used, const int* n_bins, const i64* pool, const int* count_pool, int n_features,
     const Growth& p, int* free_slots, int& n_free, int* warp_sums)
@@ -156,7 +162,8 @@ __device__ __forceinline__ void adopt_level(
         node.split = split;
         node.split.feature = -1;
         const bool no_missing_here = pool[at] == 0;
-        if (split.bin == n_bins[split.feature] && no_missing_here) continue;  // "all values left" does not divide such a node
+        // "all values left" does not divide such a node
+        if (split.bin == n_bins[split.feature] && no_missing_here) continue;
         double score = cut_score(left, node.sums, p);
         if (COUNT_ROWS && !(n_left >= p.min_samples_leaf && node.end - node.begin - n_left >= p.min_samples_leaf)) score = no_split();
         if (score > no_split()) {
@@ -251,7 +258,8 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) settle(
     __shared__ int warp_sums[GROWTH_THREADS / WARP];
     const Growth p = *growth;
     const State before = *state;
-    if (before.n_chosen == 0) return;  // the tree is finished, and choose has said that nothing is due
+    // the tree is finished, and choose has said that nothing is due
+    if (before.n_chosen == 0) return;
     int n_free = before.n_free, n_pairs = 0, n_tiles = 0;
     for (int start = 0; start < before.n_chosen; start += blockDim.x) {
         const int c = start + threadIdx.x;

@@ -7,7 +7,8 @@
 //             shared memory
 //   flush     when a block comes to another node: one 64-bit global addition a cell, as both sums in one number
 
-// The cells of the group in shared memory: gradients, hessians, and counts if wanted, GROUP_FEATURES * N_CODES each.
+// The cells of the group in shared memory: gradients, hessians, and counts if wanted,
+// GROUP_FEATURES * N_CODES each.
 #define GROUP_CELLS (GROUP_FEATURES * N_CODES)
 static_assert(GROUP_CELLS % HISTOGRAM_THREADS == 0, "a thread clears the cells that it flushes, so that no barrier is needed between");
 
@@ -29,7 +30,8 @@ __device__ __forceinline__ void flush_cells(const int* cells, int group, int n_f
     }
 }
 
-// One word of four bins. Lanes start with different features of the word, so that rows alike meet in fewer banks.
+// One word of four bins. Lanes start with different features of the word, so that rows alike meet
+// in fewer banks.
 __device__ __forceinline__ void add_word(u32 word, int first, u32 used, int g, int h, int* cells) {
     const int lane = threadIdx.x & 3;
     for (int k = 0; k < 4; k++) {
@@ -54,7 +56,8 @@ __device__ __forceinline__ u32 used_in_group(const u8* used, int group, int n_fe
 
 extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS, 2) build_histograms(
     const u8* bins,          // [n_groups][n_rows][GROUP_FEATURES]
-    const int* rows,         // [2][n_rows]: the rows of a node are in the buffer of its depth's parity
+    // [2][n_rows]: the rows of a node are in the buffer of its depth's parity
+    const int* rows,       
     const i64* gh,           // [n_rows]
     const u8* used,          // [n_features]: features of this tree
     const Node* nodes,
@@ -69,7 +72,8 @@ extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS, 2) build_histogr
 {
     extern __shared__ int cells[];
     const int n_built = state->n_built;
-    const u32 n_tiles = built_tiles[n_built];  // some thousands, times as many blocks: 32 bits hold it, and 64-bit division is slow
+    // some thousands, times as many blocks: 32 bits hold it, and 64-bit division is slow
+    const u32 n_tiles = built_tiles[n_built];
     const int first_tile = n_tiles * blockIdx.x / gridDim.x, end_tile = n_tiles * (blockIdx.x + 1) / gridDim.x;
     if (first_tile == end_tile) return;
     const int group = blockIdx.y;
@@ -111,7 +115,8 @@ extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS, 2) build_histogr
     flush_cells(cells, group, n_features, nodes[built[which]].slot, pool, count_pool);
 }
 
-// The same without shared memory, for devices whose shared memory does not hold one word's features.
+// The same without shared memory, for devices whose shared memory does not hold one word's
+// features.
 extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS, 2) build_histograms_global(
     const u8* bins, const int* rows, const i64* gh, const u8* used, const Node* nodes, const int* built, const int* built_tiles,
     const State* state, i64* pool, int* count_pool, i64 n_rows, int n_features, int tile_rows)

@@ -1,4 +1,5 @@
-// Leaf values: fine fixed-point sums of the true gradients over each leaf's rows, and their addition to the raw scores.
+// Leaf values: fine fixed-point sums of the true gradients over each leaf's rows, and their
+// addition to the raw scores.
 
 extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) list_leaves(
     const Node* nodes, const State* state,
@@ -54,7 +55,8 @@ extern "C" __global__ void __launch_bounds__(LEAF_THREADS, 1) sum_leaves(
     }
 }
 
-// Values of all nodes, and a copy of the tree to be fetched later. The rows of a node are those of the leaves within its stretch.
+// Values of all nodes, and a copy of the tree to be fetched later. The rows of a node are those of
+// the leaves within its stretch.
 extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) leaf_values(
     const Node* nodes, const State* state, const Growth* growth, const int* leaves, const i64* sums, double learning_rate,
     double* values,      // [max_nodes]

@@ -1,6 +1,7 @@
-// Stable partition of the rows of all chosen nodes: lefts first, both sides in their order. Rows move from the buffer of the parent's depth
-// to the other one. A tile is a stretch of one node's rows; count_lefts notes how many of each tile go left, scatter_rows adds up the tiles
-// before its own and knows where to write.
+// Stable partition of the rows of all chosen nodes: lefts first, both sides in their order. Rows
+// move from the buffer of the parent's depth to the other one. A tile is a stretch of one node's
+// rows; count_lefts notes how many of each tile go left, scatter_rows adds up the tiles before its
+// own and knows where to write.
 
 #define PARTITION_WARPS (PARTITION_THREADS / WARP)
 
@@ -63,7 +64,8 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) scatter_rows(
     }
 }
 
-// Row sampling is the same movement: a row is kept if its hash is below the limit, or all are if chance would keep none.
+// Row sampling is the same movement: a row is kept if its hash is below the limit, or all are if
+// chance would keep none.
 extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) count_drawn(
     const int* usable, int n, double limit, u32 key, int* tile_lefts, int tile_rows)
 {

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from gpuboost.formulas import exp, sigmoid
 from gpuboost.kernels.cuda.rowwise import RowKernel
+from gpuboost.scalar.formulas import exp, sigmoid
 
 
 def add_binned_tree(i, bins, nodes, values, n_rows, group_features, raw):
@@ -19,7 +19,21 @@ def add_binned_tree(i, bins, nodes, values, n_rows, group_features, raw):
     raw[i] += values[k]
 
 
-def add_value_trees(i, x, tree_begin, feature, threshold, missing_left, left, right, value, first_tree, end_tree, n_outputs, out):
+def add_value_trees(
+    i,
+    x,
+    tree_begin,
+    feature,
+    threshold,
+    missing_left,
+    left,
+    right,
+    value,
+    first_tree,
+    end_tree,
+    n_outputs,
+    out,
+):
     """Walk trees on the values of a row, in the order of the trees."""
     for t in range(first_tree, end_tree):
         begin = tree_begin[t]
@@ -32,7 +46,10 @@ def add_value_trees(i, x, tree_begin, feature, threshold, missing_left, left, ri
 
 
 def probabilities(i, raw, log_odds_factor, out):
-    """Class probabilities of a row; one output means two classes, and times the factor it is log odds."""
+    """Class probabilities of a row.
+
+    One output means two classes, and times the factor it is log odds.
+    """
     n_classes = raw.shape[0]
     if n_classes == 1:
         p = sigmoid(log_odds_factor * raw[0, i])

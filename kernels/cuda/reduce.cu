@@ -1,4 +1,5 @@
-// Float sums in the one order of all devices: see kernels/cpu/gradients.py. A block of LANES threads takes SUM_BLOCK rows.
+// Float sums in the one order of all devices: see kernels/cpu/gradients.py. A block of LANES
+// threads takes SUM_BLOCK rows.
 
 __device__ __forceinline__ double fold(double own, double* lanes) {
     lanes[threadIdx.x] = own;

@@ -1,11 +1,14 @@
-"""Kernels with one thread per row, written as scalar Python functions ``body(i, *args)`` and compiled by numba.
+"""Kernels with one thread per row, written as scalar Python functions ``body(i.
 
-The same body runs on a GPU (numba.cuda), and as a loop on the emulated device. It takes arrays and numbers; an array is indexed as on the
-CPU, so losses, metrics and formulas serve both devices as they are.
+*args)`` and compiled by numba.
 
-On a GPU numba is only the compiler. It contracts a * b + c into one rounding and has no switch for that; its PTX says ``fma.rn``, which is
-replaced by a multiplication and an addition before the driver sees it. The result is launched like the other kernels, by CuPy.
-"""
+The same body runs on a GPU (numba.cuda), and as a loop on the emulated device. It takes arrays and
+numbers; an array is indexed as on the CPU, so losses, metrics and formulas serve both devices as
+they are.
+
+On a GPU numba is only the compiler. It contracts a * b + c into one rounding and has no switch for
+that; its PTX says ``fma.rn``, which is replaced by a multiplication and an addition before the
+driver sees it. The result is launched like the other kernels, by CuPy."""
 
 import functools
 import math
@@ -56,7 +59,10 @@ class RowKernel:
         function((-(-n // THREADS),), (THREADS,), flat)
 
     def ptx(self, signature, capability):
-        """PTX without fused multiply-adds, and the kernel's name in it, for argument types and a compute capability."""
+        """PTX without fused multiply-adds, and the kernel's name in it.
+
+        For argument types and a compute capability.
+        """
         from numba import cuda
 
         body = on_device(self.body)
@@ -67,7 +73,9 @@ class RowKernel:
                 body(i, *args)
 
         kernel.__name__ = self.name
-        text, _ = cuda.compile_ptx(_spread(kernel, len(signature)), (numba.int64, *signature), cc=capability)
+        text, _ = cuda.compile_ptx(
+            _spread(kernel, len(signature)), (numba.int64, *signature), cc=capability
+        )
         text = without_fma(text)
         return text, re.search(r"\.visible \.entry (\w+)\(", text).group(1)
 
@@ -81,7 +89,9 @@ class RowKernel:
             loop = self._compiled["loop"] = _loop(self.body)
         counters.launched(self.name)
         first, step = _visiting_order(n, settings.order, settings.seed)
-        loop(n, first, step, *(a.view(np.ndarray) if isinstance(a, np.ndarray) else a for a in args))
+        loop(
+            n, first, step, *(a.view(np.ndarray) if isinstance(a, np.ndarray) else a for a in args)
+        )
 
 
 def _loop(body):
@@ -112,7 +122,10 @@ def _visiting_order(n, order, seed):
 
 @functools.cache
 def on_device(function):
-    """A Python function and all Python functions it calls, as numba.cuda device functions; math's twin of a numpy function."""
+    """A Python function and all Python functions it calls, as numba.cuda device functions.
+
+    Math's twin of a numpy function.
+    """
     if isinstance(function, np.ufunc):  # numba.cuda does not know them all
         return getattr(math, function.__name__)
     from numba import cuda
@@ -122,8 +135,15 @@ def on_device(function):
 
 @functools.cache
 def on_host(function):
-    """A Python function and all Python functions it calls, compiled for the CPU; a numpy function as it is."""
-    return function if isinstance(function, np.ufunc) else numba.njit(error_model="numpy")(_with_callees(function, on_host))
+    """A Python function and all Python functions it calls, compiled for the CPU.
+
+    A numpy function as it is.
+    """
+    return (
+        function
+        if isinstance(function, np.ufunc)
+        else numba.njit(error_model="numpy")(_with_callees(function, on_host))
+    )
 
 
 def _with_callees(function, compiled):
@@ -135,7 +155,9 @@ def _with_callees(function, compiled):
     names = set(function.__code__.co_names)
     scope = {k: replaced(v) if k in names else v for k, v in function.__globals__.items()}
     cells = tuple(types.CellType(replaced(c.cell_contents)) for c in function.__closure__ or ())
-    return types.FunctionType(function.__code__, scope, function.__name__, function.__defaults__, cells)
+    return types.FunctionType(
+        function.__code__, scope, function.__name__, function.__defaults__, cells
+    )
 
 
 def _spread(kernel, n_args):
@@ -147,24 +169,40 @@ def _spread(kernel, n_args):
 
 
 def without_fma(ptx):
-    """PTX with every fused multiply-add written as a multiplication and an addition, each rounded."""
+    """PTX with every fused multiply-add written as a multiplication and an addition.
+
+    Each rounded.
+    """
 
     def two_roundings(match):
         kind, target, a, b, c = match.groups()
-        return f"{{\n\t.reg .{kind} %product;\n\tmul.rn.{kind} %product, {a}, {b};\n\tadd.rn.{kind} {target}, %product, {c};\n\t}}"
+        return (
+            f"{{\n\t.reg .{kind} %product;\n\tmul.rn.{kind} %product, {a}, {b};\n\t"
+            f"add.rn.{kind} {target}, %product, {c};\n\t}}"
+        )
 
     return re.sub(r"fma\.rn\.(f64|f32)\s+([^,]+), ([^,]+), ([^,]+), ([^;]+);", two_roundings, ptx)
 
 
 def _numba_type(value):
     if hasattr(value, "__cuda_array_interface__"):
-        return numba.types.Array(numba.from_dtype(value.dtype), value.ndim, "C" if value.flags.c_contiguous else "A")
+        return numba.types.Array(
+            numba.from_dtype(value.dtype), value.ndim, "C" if value.flags.c_contiguous else "A"
+        )
     return numba.typeof(value)
 
 
 def _flatten(value):
-    """An argument as numba's kernels take it: an array is (meminfo, parent, items, item size, data, shape, strides)."""
+    """An argument as numba's kernels take it.
+
+    An array is (meminfo, parent, items, item size, data, shape, strides).
+    """
     if not hasattr(value, "__cuda_array_interface__"):
         return [value]
     numbers = [0, 0, value.size, value.dtype.itemsize]
-    return [*map(np.int64, numbers), value, *map(np.int64, value.shape), *map(np.int64, value.strides)]
+    return [
+        *map(np.int64, numbers),
+        value,
+        *map(np.int64, value.shape),
+        *map(np.int64, value.strides),
+    ]

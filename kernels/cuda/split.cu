@@ -1,10 +1,12 @@
-// Split search. A block takes two siblings and some features, a warp one feature at a time: it takes the smaller sibling's histogram off the
-// parent's, which leaves the larger one's, and scores every cut of both in both missing directions. A lane holds BINS_PER_LANE consecutive bins.
+// Split search. A block takes two siblings and some features, a warp one feature at a time: it
+// takes the smaller sibling's histogram off the parent's, which leaves the larger one's, and scores
+// every cut of both in both missing directions. A lane holds BINS_PER_LANE consecutive bins.
 //
 // Of equal scores the lowest (feature, bin, missing direction) wins, on every device.
 
 #define BINS_PER_LANE (N_CODES / WARP)
-#define NOISE 9.094947017729282e-13  // 2**-40: gains below this part of the score are the rounding error of a subtraction
+// 2**-40: gains below this part of the score are the rounding error of a subtraction
+#define NOISE 9.094947017729282e-13
 
 struct Best {
     double score;
@@ -25,7 +27,8 @@ __device__ __forceinline__ bool enough_rows(int n_left, i64 n, const Growth& p) 
     return n_left >= p.min_samples_leaf && n - n_left >= p.min_samples_leaf;
 }
 
-// Best cut of one feature of one node, from the cells of this lane; the same in all lanes. left: the sums of its left side.
+// Best cut of one feature of one node, from the cells of this lane; the same in all lanes. left:
+// the sums of its left side.
 __device__ __forceinline__ Best scan_feature(
     const i64* cells, const int* counts, int n_bins, i64 total, i64 n_rows, const Growth& p, i64& left, i64& missing)
 {
@@ -83,7 +86,8 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
     const Growth* growth,
     const int* features,  // [n_used]
     const int* n_bins,    // [n_features]
-    const u8* masks,      // [2 * max_pairs][n_used]: features each child may use; not read if they may use all
+    // [2 * max_pairs][n_used]: features each child may use; not read if they may use all
+    const u8* masks,    
     i64* pool,
     int* count_pool,
     Split* found,         // [2 * max_pairs][gridDim.y]
@@ -169,8 +173,8 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
     found[(i64)(2 * which + side) * gridDim.y + blockIdx.y] = out;
 }
 
-// Symmetric growth: one split for all open nodes. A block takes one feature, a thread one bin; nodes are gone through in their order, as the
-// sums of gains are floats.
+// Symmetric growth: one split for all open nodes. A block takes one feature, a thread one bin;
+// nodes are gone through in their order, as the sums of gains are floats.
 extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
     Node* nodes,
     const Pair* pairs,
@@ -191,7 +195,8 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
     __shared__ i64 missing_sums;
     __shared__ int missing_counts, any_missing, heavier_left;
     const int j = blockIdx.x, f = features[j], bin = threadIdx.x, last = n_bins[f];
-    if (state->n_pairs == 0) return;  // the tree is finished; else at least one node is open, and its turn below is a barrier
+    // the tree is finished; else at least one node is open, and its turn below is a barrier
+    if (state->n_pairs == 0) return;
     const Growth p = *growth;
     const i64 slot_cells = (i64)n_features * N_CODES, at = (i64)f * N_CODES + bin;
     for (int which = 0; which < state->n_pairs; which++) {
@@ -244,7 +249,8 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
             if (!COUNT_ROWS || enough_rows(n_left, n_rows, p)) score = cut_score(left, total, p);
             if (score > no_split()) {  // a cut that this node may not take leaves it whole
                 gain[0] += score - parent;
-                if (!has_missing) gain[1] += score - parent;  // both directions are the same cut here
+                // both directions are the same cut here
+                if (!has_missing) gain[1] += score - parent;
             }
             if (has_missing && bin < last && (!COUNT_ROWS || enough_rows(n_left + missing_count, n_rows, p))) {
                 const double other = cut_score(left + missing, total, p);

@@ -1,4 +1,7 @@
-"""How long kernels take on the device, for reports: events around launches, so the host's part is not counted."""
+"""How long kernels take on the device, for reports.
+
+Events around launches, so the host's part is not counted.
+"""
 
 from contextlib import contextmanager
 
@@ -8,7 +11,10 @@ from gpuboost.kernels.cuda._device import cupy
 
 @contextmanager
 def device_seconds():
-    """A list whose only entry, once the block has ended, is the time the device took for what was launched in it."""
+    """A list whose only entry, once the block has ended.
+
+    Is the time the device took for what was launched in it.
+    """
     seconds, begin, end = [], cupy().cuda.Event(), cupy().cuda.Event()
     begin.record()
     yield seconds
@@ -19,7 +25,10 @@ def device_seconds():
 
 @contextmanager
 def kernel_seconds():
-    """{kernel: seconds of all its launches in the block}, for the CUDA C++ kernels. Each is waited for: not for use in training."""
+    """{kernel: seconds of all its launches in the block}, for the CUDA C++ kernels.
+
+    Each is waited for: not for use in training.
+    """
     seconds, launch = {}, Kernels.launch
 
     def timed(self, file, name, *args):

@@ -1,17 +1,17 @@
 """Classical trees on the device: a batch of them, level by level.
 
-Per level one copy up (the nodes that may be split), two launches whatever the number of nodes, one copy down (their splits). The host
-decides which nodes come next, and gives the finished trees their numbers and values with the kernels of the CPU.
-"""
+Per level one copy up (the nodes that may be split), two launches whatever the number of nodes, one
+copy down (their splits). The host decides which nodes come next, and gives the finished trees their
+numbers and values with the kernels of the CPU."""
 
 import numpy as np
 
 from gpuboost.dtypes import ROW, TREE_NODE
-from gpuboost.formulas import hash32
 from gpuboost.kernels.cuda._compile import THREADS
 from gpuboost.kernels.cuda._device import cupy
 from gpuboost.kernels.cuda._records import FOUND_SPLIT, OPEN_NODE
 from gpuboost.kernels.cuda.grower import check_memory
+from gpuboost.scalar.formulas import hash32
 
 #: Most trees of a batch: more nodes in a launch than a device runs at once gain nothing.
 MAX_TREES = 64
@@ -26,7 +26,10 @@ def trees_at_once(device, n_rows, n_outputs):
 
 
 class CudaTreeGrower:
-    """Grows classical trees over one coded matrix of bins, several at a time; owns the buffers they need."""
+    """Grows classical trees over one coded matrix of bins, several at a time.
+
+    Owns the buffers they need.
+    """
 
     def __init__(self, backend, coded, probability, first_channel, n_ranks):
         self.backend, self.coded = backend, coded
@@ -34,18 +37,26 @@ class CudaTreeGrower:
         self.n_rows, self.n_features = coded.n_rows, len(coded.n_codes)
         self.n_outputs, self.n_channels = len(first_channel) - 1, int(first_channel[-1])
         self.max_codes = int(coded.n_codes.max())
-        self.arrays = [backend.put(a) for a in (coded.codes, coded.n_codes, coded.begin, coded.lower, coded.upper)]
+        self.arrays = [
+            backend.put(a)
+            for a in (coded.codes, coded.n_codes, coded.begin, coded.lower, coded.upper)
+        ]
         self.first_channel = backend.put(first_channel)
         self.labels = None
 
     def grow_together(self, jobs):
-        """Grow trees; a job has the arguments of ``CpuTreeGrower.grow``, and gets what it returns."""
+        """Grow trees; a job has the arguments of ``CpuTreeGrower.grow``.
+
+        And gets what it returns.
+        """
         classes, rank = jobs[0][2], jobs[0][4]
         if self.labels is None:
             self.with_classes = len(classes) > 0
             self.n_cell = self.n_channels + (0 if self.with_classes else 1)
             self._check_shared_memory()
-            self.labels = self.backend.put(np.ascontiguousarray(classes if self.with_classes else rank))
+            self.labels = self.backend.put(
+                np.ascontiguousarray(classes if self.with_classes else rank)
+            )
         growth = np.concatenate([job[6] for job in jobs])
         first = np.concatenate([[0], np.cumsum([len(job[0]) for job in jobs])])
         buffers = self._upload(jobs, growth, int(first[-1]))
@@ -55,7 +66,14 @@ class CudaTreeGrower:
         nodes["end"] -= first[tree]
         sizes = np.bincount(tree, minlength=len(jobs))
         no_sets = np.empty(0, np.uint64)
-        return [(self.host.order_nodes(nodes, next_code, t, sizes[t]), no_sets, rows[first[t] : first[t + 1]]) for t in range(len(jobs))]
+        return [
+            (
+                self.host.order_nodes(nodes, next_code, t, sizes[t]),
+                no_sets,
+                rows[first[t] : first[t + 1]],
+            )
+            for t in range(len(jobs))
+        ]
 
     def describe(self, *args):
         """Weight, value and impurity of every node, from the true targets."""
@@ -86,7 +104,12 @@ class CudaTreeGrower:
         """All nodes by levels, the next code behind each split, and the tree of each node."""
         n_trees = len(growth)
         level, tree = np.zeros(n_trees, TREE_NODE), np.arange(n_trees)
-        level["begin"], level["end"], level["key"], level["parent"] = first[:-1], first[1:], growth["key"], -1
+        level["begin"], level["end"], level["key"], level["parent"] = (
+            first[:-1],
+            first[1:],
+            growth["key"],
+            -1,
+        )
         n_before, levels, next_codes, trees = 0, [], [], []
         while len(level):
             for name in ("left", "right", "feature", "code", "first_word"):
@@ -121,18 +144,27 @@ class CudaTreeGrower:
         rows, n_rows = buffers["rows"], np.int64(self.n_rows)
         numbers = self.n_features, self.n_outputs, self.n_cell, self.max_codes, self.with_classes
         self._launch("find_splits", len(nodes), self._shared_bytes(self.n_cell), (
-            *self.arrays, rows, buffers["weight"], self.labels, buffers["values"], self.first_channel, buffers["growth"], opened, splits,
-            n_rows, *map(np.int32, numbers),
+            *self.arrays, rows, buffers["weight"], self.labels, buffers["values"],
+            self.first_channel, buffers["growth"], opened, splits, n_rows, *map(np.int32, numbers),
         ))  # fmt: skip
-        self._launch("divide_rows", len(nodes), 0, (self.arrays[0], rows, buffers["scratch"], opened, splits, n_rows))
+        self._launch(
+            "divide_rows",
+            len(nodes),
+            0,
+            (self.arrays[0], rows, buffers["scratch"], opened, splits, n_rows),
+        )
         return self.backend.to_host(splits)
 
     def _launch(self, name, n_blocks, shared_bytes, args):
-        self.backend.kernels.launch("cart", name, (n_blocks,), (THREADS["TREE_THREADS"],), args, shared_bytes)
+        self.backend.kernels.launch(
+            "cart", name, (n_blocks,), (THREADS["TREE_THREADS"],), args, shared_bytes
+        )
 
     def _shared_bytes(self, n_cell):
         """Dynamic shared memory of find_splits: scores, totals, cells in two halves, counts."""
-        return 8 * (2 * self.max_codes + n_cell) + 4 * (2 * self.max_codes * n_cell + self.max_codes)
+        return 8 * (2 * self.max_codes + n_cell) + 4 * (
+            2 * self.max_codes * n_cell + self.max_codes
+        )
 
     def _check_shared_memory(self):
         """Raise if the sums of all codes of a feature do not fit."""
@@ -142,9 +174,14 @@ class CudaTreeGrower:
         most = 0
         while self._shared_bytes(most + 1) <= room:
             most += 1
-        most, what = (most, "classes (of all outputs together)") if self.with_classes else (most - 1, "outputs")
+        most, what = (
+            (most, "classes (of all outputs together)")
+            if self.with_classes
+            else (most - 1, "outputs")
+        )
         raise ValueError(
-            f"y has {self.n_channels} {what}, but a CUDA device has room for {max(most, 0)} with features of {self.max_codes - 1} bins: "
+            f"y has {self.n_channels} {what}, but a CUDA device has room for {max(most, 0)} "
+            f"with features of {self.max_codes - 1} bins: "
             "use device='cpu', or a lower max_bins"
         )
 

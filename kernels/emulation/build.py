@@ -1,4 +1,7 @@
-"""Compiles the text of kernels into a shared library for the emulated device, once; later runs find it in a cache."""
+"""Compiles the text of kernels into a shared library for the emulated device, once.
+
+Later runs find it in a cache.
+"""
 
 import hashlib
 import os
@@ -9,8 +12,18 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-FLAGS = ["-std=c++20", "-O2", "-g1", "-fPIC", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-w"]
-#: Instrumentation of check and count mode. The hooks it calls are ours (runtime.cpp); libtsan and libubsan are not linked.
+FLAGS = [
+    "-std=c++20",
+    "-O2",
+    "-g1",
+    "-fPIC",
+    "-ffp-contract=off",
+    "-fwrapv",
+    "-fno-strict-aliasing",
+    "-w",
+]
+#: Instrumentation of check and count mode. The hooks it calls are ours (runtime.cpp); libtsan and
+#: libubsan are not linked.
 CHECKS = [
     "-DEMULATED_CHECKS",
     "-fsanitize=thread",
@@ -21,7 +34,11 @@ CHECKS = [
 def cache_folder():
     """Where libraries are kept."""
     own = os.environ.get("GPUBOOST_CACHE_DIR")
-    base = Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpuboost"
+    base = (
+        Path(own)
+        if own
+        else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpuboost"
+    )
     folder = base / "emulation"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -40,21 +57,37 @@ def build(source, options, checked):
 def _kept(name, suffix, text, flags, objects):
     """Compile a text unless that has been done before; returns the path of the result."""
     header = (HERE / "cuda_on_cpu.h").read_text()
-    key = hashlib.sha256("\0".join((text, header, repr(flags + objects + FLAGS))).encode()).hexdigest()[:20]
+    key = hashlib.sha256(
+        "\0".join((text, header, repr(flags + objects + FLAGS))).encode()
+    ).hexdigest()[:20]
     target = cache_folder() / f"{name}-{key}{suffix}"
     if target.exists():
         return target
     compiler = shutil.which("g++")
     if compiler is None:
-        raise RuntimeError("the emulated CUDA device needs g++: install it, for example with apt-get install g++")
+        raise RuntimeError(
+            "the emulated CUDA device needs g++: install it, for example with apt-get install g++"
+        )
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / f"{name}.cpp"
         source.write_text(text)
-        command = [compiler, *FLAGS, f"-I{HERE}", *flags, str(source), *objects, "-o", str(Path(folder) / "result")]
+        command = [
+            compiler,
+            *FLAGS,
+            f"-I{HERE}",
+            *flags,
+            str(source),
+            *objects,
+            "-o",
+            str(Path(folder) / "result"),
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
-            raise RuntimeError(f"the emulated device cannot compile this source:\n{done.stderr[:4000]}")
-        # another process may do the same at the same time: whoever is last replaces a whole file by a whole file
+            raise RuntimeError(
+                f"the emulated device cannot compile this source:\n{done.stderr[:4000]}"
+            )
+        # another process may do the same at the same time: whoever is last replaces a whole file by
+        # a whole file
         beside = target.with_suffix(f".{os.getpid()}.tmp")
         shutil.copy(Path(folder) / "result", beside)
         os.replace(beside, target)
@@ -62,10 +95,19 @@ def _kept(name, suffix, text, flags, objects):
 
 
 def translate(source):
-    """CUDA text as C++: dynamic shared memory becomes a pointer, and every kernel gets a function that Python can call."""
+    """CUDA text as C++: dynamic shared memory becomes a pointer.
+
+    And every kernel gets a function that Python can call.
+    """
     bare = re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.S)
-    kernels = re.findall(r"__global__\s+void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(", bare)
-    source = re.sub(r"extern\s+__shared__\s+([\w\s]+?)\s*(\w+)\s*\[\s*\]\s*;", r"\1* \2 = (\1*)emulated::dynamic_shared();", source)
+    kernels = re.findall(
+        r"__global__\s+void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(", bare
+    )
+    source = re.sub(
+        r"extern\s+__shared__\s+([\w\s]+?)\s*(\w+)\s*\[\s*\]\s*;",
+        r"\1* \2 = (\1*)emulated::dynamic_shared();",
+        source,
+    )
     exports = "".join(f"EMULATED_KERNEL({name})\n" for name in kernels)
     return f'#include "cuda_on_cpu.h"\n#line 1 "kernels.cu"\n{source}\n{exports}'
 
@@ -74,6 +116,8 @@ def line_of(library, offset):
     """Line of the source at an offset of the library's code, or 0."""
     if not offset:
         return 0
-    found = subprocess.run(["addr2line", "-e", str(library), hex(offset - 1)], capture_output=True, text=True).stdout.strip()
+    found = subprocess.run(
+        ["addr2line", "-e", str(library), hex(offset - 1)], capture_output=True, text=True
+    ).stdout.strip()
     number = found.rsplit(":", 1)[-1].split(" ")[0]
     return int(number) if number.isdigit() else 0

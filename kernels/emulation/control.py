@@ -24,9 +24,13 @@ class Settings:
     def check(self):
         """Raise if a value is unknown."""
         if self.order not in ORDERS:
-            raise ValueError(f"order must be one of {', '.join(map(repr, ORDERS))}; got {self.order!r}")
+            raise ValueError(
+                f"order must be one of {', '.join(map(repr, ORDERS))}; got {self.order!r}"
+            )
         if self.mode not in MODES:
-            raise ValueError(f"mode must be one of {', '.join(map(repr, MODES))}; got {self.mode!r}")
+            raise ValueError(
+                f"mode must be one of {', '.join(map(repr, MODES))}; got {self.mode!r}"
+            )
 
 
 settings = Settings(
@@ -38,7 +42,10 @@ settings = Settings(
 
 @contextmanager
 def configure(**changes):
-    """Change settings for a while: ``with configure(order="random", seed=3, mode="check"): ...``."""
+    """Change settings for a while: ``with configure(order="random", seed=3, mode="check").
+
+    ...``.
+    """
     before = replace(settings)
     _set(replace(settings, **changes))
     try:
@@ -89,7 +96,10 @@ class Counters:
 
     def snapshot(self):
         """A copy, as a dict."""
-        return {f.name: (dict(v) if isinstance(v := getattr(self, f.name), dict) else v) for f in fields(self)}
+        return {
+            f.name: (dict(v) if isinstance(v := getattr(self, f.name), dict) else v)
+            for f in fields(self)
+        }
 
 
 counters = Counters()
@@ -114,7 +124,10 @@ def report(text):
 
 
 def kernel_counts():
-    """What count mode has counted: {kernel: {what: number}}. See README.md for what each number is."""
+    """What count mode has counted: {kernel: {what: number}}.
+
+    See README.md for what each number is.
+    """
     return {name: dict(own) for name, own in _kernel_counts.items()}
 
 

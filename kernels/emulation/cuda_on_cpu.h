@@ -1,7 +1,9 @@
-// CUDA C++ on the CPU: what a kernel's text needs to compile with g++. build.py puts it in front of the text.
+// CUDA C++ on the CPU: what a kernel's text needs to compile with g++. build.py puts it in front of
+// the text.
 //
-// A CUDA thread is a fiber (runtime.cpp). Only one runs at a time, and it is left only at barriers and warp operations, so a plain
-// read-modify-write is atomic here; check mode tells where the text needs an atomic and has none.
+// A CUDA thread is a fiber (runtime.cpp). Only one runs at a time, and it is left only at barriers
+// and warp operations, so a plain read-modify-write is atomic here; check mode tells where the text
+// needs an atomic and has none.
 #pragma once
 #include <cmath>
 #include <cstddef>

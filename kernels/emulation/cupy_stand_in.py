@@ -1,8 +1,9 @@
-"""A stand-in for the CuPy calls that ``kernels/cuda`` makes: device arrays are guarded numpy arrays, kernels run on the emulated device.
+"""A stand-in for the CuPy calls that ``kernels/cuda`` makes.
 
-It is stricter than CuPy, which passes whatever it is given: arguments are checked against the kernel's parameters, and nothing but kernels
-and copies may touch an array.
-"""
+Device arrays are guarded numpy arrays, kernels run on the emulated device.
+
+It is stricter than CuPy, which passes whatever it is given: arguments are checked against the
+kernel's parameters, and nothing but kernels and copies may touch an array."""
 
 import ctypes
 import functools
@@ -158,7 +159,9 @@ def asarray(x):
     if isinstance(x, ndarray):
         return x
     if hasattr(x, "__cuda_array_interface__"):  # another library's array on this device
-        return _borrowed(np.asarray(types.SimpleNamespace(__array_interface__=x.__cuda_array_interface__)))
+        return _borrowed(
+            np.asarray(types.SimpleNamespace(__array_interface__=x.__cuda_array_interface__))
+        )
     host = np.asarray(x)
     array = empty(host.shape, host.dtype)
     array.set(host)
@@ -235,11 +238,22 @@ class Function:
             described = (_Argument * 64)()
             self._parameters = described[: getattr(library, f"describe_{self.name}")(described)]
         if len(args) != len(self._parameters):
-            raise TypeError(f"{self.name} takes {len(self._parameters)} arguments; got {len(args)} (CuPy would let it read garbage)")
+            raise TypeError(
+                f"{self.name} takes {len(self._parameters)} arguments; got {len(args)} (CuPy "
+                "would let it read garbage)"
+            )
         if shared_mem > self.max_dynamic_shared_size_bytes:
-            raise RuntimeError(f"CUDA_ERROR_INVALID_VALUE: {self.name} asks for {shared_mem} bytes of shared memory")
-        values = [_argument(self.name, i, a, p) for i, (a, p) in enumerate(zip(args, self._parameters, strict=True))]
-        call = functools.partial(self._run, _three(grid), _three(block), values, shared_mem, list(args))
+            raise RuntimeError(
+                f"CUDA_ERROR_INVALID_VALUE: {self.name} asks for {shared_mem} bytes of shared "
+                "memory"
+            )
+        values = [
+            _argument(self.name, i, a, p)
+            for i, (a, p) in enumerate(zip(args, self._parameters, strict=True))
+        ]
+        call = functools.partial(
+            self._run, _three(grid), _three(block), values, shared_mem, list(args)
+        )
         if _capture.recording is not None:
             _capture.recording.append(call)
         else:
@@ -250,24 +264,38 @@ class Function:
         library = _library(self.module.code, self.module.options, checked)
         counters.launched(self.name)
         check, count = settings.mode == "check", settings.mode == "count"
-        library.emulated_configure(_ORDER_NUMBERS[settings.order], ctypes.c_ulonglong(settings.seed), int(check), int(count))
+        library.emulated_configure(
+            _ORDER_NUMBERS[settings.order],
+            ctypes.c_ulonglong(settings.seed),
+            int(check),
+            int(count),
+        )
         if checked:
             library.emulated_forget_arrays()
             for allocation in list(_allocations.values()):
                 library.emulated_know_array(
-                    ctypes.c_void_p(allocation.address), ctypes.c_size_t(allocation.n_bytes), allocation.label.encode()
+                    ctypes.c_void_p(allocation.address),
+                    ctypes.c_size_t(allocation.n_bytes),
+                    allocation.label.encode(),
                 )
         launch = getattr(library, f"launch_{self.name}")
         launch.restype = ctypes.c_char_p
         addresses = (ctypes.c_void_p * len(values))(*(v.ctypes.data for v in values))
-        failure = launch((ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block), ctypes.c_size_t(shared_mem), addresses)
+        failure = launch(
+            (ctypes.c_uint * 3)(*grid),
+            (ctypes.c_uint * 3)(*block),
+            ctypes.c_size_t(shared_mem),
+            addresses,
+        )
         if check:
             _collect_findings(library, self.name)
         if count:
             _collect_counts(library)
         if failure:
             raise RuntimeError(f"emulated device: {failure.decode()}")
-        if not checked and not all(allocation.intact() for allocation in list(_allocations.values())):
+        if not checked and not all(
+            allocation.intact() for allocation in list(_allocations.values())
+        ):
             raise RuntimeError(f"emulated device: {self.name} has written outside an array")
 
 
@@ -298,8 +326,13 @@ def _argument(kernel, i, value, parameter):
         wrong(f"{value!r} is not a numpy scalar, and CuPy guesses its width")
     if parameter.is_pointer:
         wrong(f"the number {value!r} for a pointer")
-    if value.dtype.itemsize != parameter.size or (value.dtype.kind == "f") != bool(parameter.is_float):
-        wrong(f"{value.dtype} for a {'floating-point' if parameter.is_float else 'integer'} parameter of {parameter.size} bytes")
+    if value.dtype.itemsize != parameter.size or (value.dtype.kind == "f") != bool(
+        parameter.is_float
+    ):
+        wrong(
+            f"{value.dtype} for a {'floating-point' if parameter.is_float else 'integer'} "
+            f"parameter of {parameter.size} bytes"
+        )
     return np.array([value])
 
 
@@ -309,7 +342,9 @@ def _collect_findings(library, kernel):
     for i in range(library.emulated_n_findings()):
         library.emulated_finding(i, *map(ctypes.byref, (kind, array, where, other, line)))
         at = line.value or _build.line_of(library.path, where.value)
-        against = f" against line {_build.line_of(library.path, other.value)}" if other.value else ""
+        against = (
+            f" against line {_build.line_of(library.path, other.value)}" if other.value else ""
+        )
         report(f"{kernel}: {kind.value.decode()}, {array.value.decode()}, line {at}{against}")
     library.emulated_clear_findings()
 
@@ -441,7 +476,10 @@ def _memcpy_async(target, source, n_bytes, kind, stream):
 
 
 def _allocation_at(pointer):
-    """The piece of device memory that a pointer points into; as CuPy, an error if it is on no device."""
+    """The piece of device memory that a pointer points into.
+
+    As CuPy, an error if it is on no device.
+    """
     for address, allocation in list(_allocations.items()):
         if address <= pointer < address + allocation.n_bytes:
             return allocation

@@ -1,4 +1,5 @@
-// The emulated device: runs the threads of a block as fibers, and watches their memory accesses in check and count mode.
+// The emulated device: runs the threads of a block as fibers, and watches their memory accesses in
+// check and count mode.
 //
 // Compiled together with the kernels' text into one library, but never instrumented itself.
 #include "cuda_on_cpu.h"
@@ -16,7 +17,8 @@
 #include <ucontext.h>
 #endif
 
-extern "C" {  // borders of the static shared memory of all kernels (absent if none has any), and of this library
+// borders of the static shared memory of all kernels (absent if none has any), and of this library
+extern "C" {
 extern char __start_emulated_shared[] __attribute__((weak)), __stop_emulated_shared[] __attribute__((weak));
 extern char __ehdr_start, _end;
 }
@@ -33,7 +35,8 @@ const unsigned WARP = 32;
 const size_t STACK_BYTES = 64 << 10;
 
 #ifdef __x86_64__
-// Save what a function call must keep, change stacks, restore. The stack of a new fiber is laid out so that the first "return" enters it.
+// Save what a function call must keep, change stacks, restore. The stack of a new fiber is laid out
+// so that the first "return" enters it.
 extern "C" void switch_fiber(void** save, void* load);
 asm(".text\n.globl switch_fiber\n.hidden switch_fiber\n.type switch_fiber,@function\nswitch_fiber:\n"
     " pushq %rbp\n pushq %rbx\n pushq %r12\n pushq %r13\n pushq %r14\n pushq %r15\n"
@@ -245,7 +248,8 @@ static u64 serial, launch_stamp, block_stamp;
 
 struct KernelCounts { u64 launches, threads, shared_atomics, shared_atomic_passes, global_atomics, load_sectors, load_bytes, store_sectors, store_bytes; };
 static std::map<std::string, KernelCounts> counts;
-struct Request { const void* where; unsigned warp, occurrence; u64 unit; };  // one lane's part of a warp's access
+// one lane's part of a warp's access
+struct Request { const void* where; unsigned warp, occurrence; u64 unit; };
 static std::map<std::string, std::vector<Request>> loads, stores;  // by array
 static std::vector<Request> shared_atomics;
 static std::unordered_map<u64, unsigned> occurrences;
@@ -269,7 +273,8 @@ static unsigned first_thread_of_block;
 static unsigned own_number() { return first_thread_of_block + (unsigned)(running - threads.data()); }
 static bool in_this_block(unsigned thread) { return thread >= first_thread_of_block && thread < first_thread_of_block + threads.size(); }
 
-// Whether an earlier access of a thread is ordered before what the running thread does now: by a barrier, or in a warp by a warp operation.
+// Whether an earlier access of a thread is ordered before what the running thread does now: by a
+// barrier, or in a warp by a warp operation.
 static bool in_order(unsigned thread, unsigned epoch, unsigned warp_epoch) {
     if (thread == own_number()) return true;
     if (!in_this_block(thread)) return false;
@@ -365,7 +370,8 @@ static u64 distinct(std::vector<Request>& requests) {
     return n;
 }
 
-// How often the shared memory has to be gone through: for each warp's atomic, the most lanes that meet in one bank.
+// How often the shared memory has to be gone through: for each warp's atomic, the most lanes that
+// meet in one bank.
 static u64 passes(std::vector<Request>& requests) {
     std::map<std::tuple<const void*, unsigned, unsigned>, std::vector<unsigned>> banks;
     for (const Request& r : requests) {
@@ -504,7 +510,8 @@ void emulated_finding(int i, const char** kind, const char** array, size_t* wher
     const Finding& f = findings[i];
     *kind = f.kind.c_str();
     *array = f.array.c_str();
-    *where = f.where ? (const char*)f.where - &__ehdr_start : 0;  // an offset in this library, for addr2line
+    // an offset in this library, for addr2line
+    *where = f.where ? (const char*)f.where - &__ehdr_start : 0;
     *other = f.other ? (const char*)f.other - &__ehdr_start : 0;
     *line = f.line;
 }
@@ -518,7 +525,8 @@ void emulated_counts(int i, const char** name, unsigned long long* out) {
 void emulated_clear_counts() { counts.clear(); }
 
 #ifdef EMULATED_CHECKS
-// The compiler calls these before every access of the kernels' text (-fsanitize=thread), and after undefined behaviour.
+// The compiler calls these before every access of the kernels' text (-fsanitize=thread), and after
+// undefined behaviour.
 #define EMULATED_HOOKS(size)                                                                                            \
     void __tsan_read##size(void* p) { access(p, size, READ, __builtin_return_address(0)); }                            \
     void __tsan_write##size(void* p) { access(p, size, WRITE, __builtin_return_address(0)); }                          \

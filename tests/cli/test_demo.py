@@ -21,12 +21,21 @@ def test_model_page_and_figures(tmp_path, capsys):
     assert main(["demo", "--out", str(tmp_path / "new"), "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     model = gb.load_model(record["model"])
-    assert model.fingerprint() == record["fingerprint"] and model.feature_names_in_[0] == "mean radius"
+    assert (
+        model.fingerprint() == record["fingerprint"] and model.feature_names_in_[0] == "mean radius"
+    )
     page = (tmp_path / "new" / "gpuboost-breast-cancer.html").read_text()
-    assert record["fingerprint"] in page and "mean radius" in page and "gpuboost-breast-cancer.gb" in page
+    assert (
+        record["fingerprint"] in page
+        and "mean radius" in page
+        and "gpuboost-breast-cancer.gb" in page
+    )
     found = {row["library"]: row for row in record["libraries"]}
     assert {"gpuboost", "sklearn", "xgboost", "lightgbm"} <= set(found)
-    assert all(row["loss"] < 0.12 and row["accuracy"] > 0.95 and row["seconds"] > 0 for row in found.values())
+    assert all(
+        row["loss"] < 0.12 and row["accuracy"] > 0.95 and row["seconds"] > 0
+        for row in found.values()
+    )
 
 
 @pytest.mark.parametrize(("data", "metric"), [("wine", "accuracy"), ("diabetes", "R2")])
@@ -35,7 +44,11 @@ def test_figures_for_people(tmp_path, capsys, monkeypatch, data, metric):
     assert main(["demo", "--data", data, "--out", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert metric in out.splitlines()[1] and out.splitlines()[2].startswith("gpuboost ")
-    assert "the same model, bit for bit" in out and str(tmp_path / f"gpuboost-{data}.gb") in out and "report " not in out
+    assert (
+        "the same model, bit for bit" in out
+        and str(tmp_path / f"gpuboost-{data}.gb") in out
+        and "report " not in out
+    )
 
 
 def test_the_data_as_a_table(tmp_path, capsys, monkeypatch):
@@ -56,7 +69,9 @@ def test_without_the_packages_of_the_page(tmp_path, capsys, monkeypatch):
 
     monkeypatch.setattr(gb.GPUBoostClassifier, "report", report)
     assert main(["demo", "--data", "wine", "--out", str(tmp_path)]) == 0
-    assert 'no report page: report pages need jinja2: pip install ".[cli]"' in capsys.readouterr().err
+    assert (
+        'no report page: report pages need jinja2: pip install ".[cli]"' in capsys.readouterr().err
+    )
     assert (tmp_path / "gpuboost-wine.gb").exists() and not list(tmp_path.glob("*.html"))
 
 
@@ -73,4 +88,7 @@ def test_no_time_left_for_further_fits(tmp_path, capsys, monkeypatch):
 def test_unknown_data(capsys):
     with pytest.raises(SystemExit) as stop:
         main(["demo", "--data", "iris"])
-    assert stop.value.code == 2 and "'breast-cancer', 'digits', 'wine', 'diabetes'" in capsys.readouterr().err
+    assert (
+        stop.value.code == 2
+        and "'breast-cancer', 'digits', 'wine', 'diabetes'" in capsys.readouterr().err
+    )

@@ -11,7 +11,16 @@ from gpuboost.cli import main
 
 @pytest.fixture
 def model(csv):
-    arguments = ["--target", "good", "--drop", "price,grade", "n_estimators=6", "max_depth=3", "early_stopping_rounds=5", "--quiet"]
+    arguments = [
+        "--target",
+        "good",
+        "--drop",
+        "price,grade",
+        "n_estimators=6",
+        "max_depth=3",
+        "early_stopping_rounds=5",
+        "--quiet",
+    ]
     assert main(["train", "table.csv", *arguments]) == 0
     return gb.load_model("model.gb")
 
@@ -49,7 +58,9 @@ def test_a_tree_as_text(model, capsys):
 
 
 def test_other_models(csv, frame, capsys):
-    gb.DecisionTreeRegressor(max_depth=2).fit(frame[["a", "b"]].to_numpy(), frame.price).save_model("t.gb")
+    gb.DecisionTreeRegressor(max_depth=2).fit(frame[["a", "b"]].to_numpy(), frame.price).save_model(
+        "t.gb"
+    )
     assert main(["inspect", "t.gb"]) == 0
     assert "trees:       1 with 4 leaves, at most 2 splits deep" in capsys.readouterr().out
     assert main(["inspect", "t.gb", "--importance", "cover"]) == 2

@@ -15,7 +15,9 @@ ROOT = Path(__file__).parents[2]
 def test_no_command_shows_where_to_begin(capsys):
     assert main([]) == 0
     out = capsys.readouterr().out
-    assert "begin here:\n  gpuboost demo" in out and all(f"\n    {name} " in out for name in COMMANDS)
+    assert "begin here:\n  gpuboost demo" in out and all(
+        f"\n    {name} " in out for name in COMMANDS
+    )
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -42,9 +44,21 @@ def test_unknown_command(capsys):
 @pytest.mark.parametrize(
     ("error", "code", "text"),
     [
-        (ValueError("max_depth must be at least 1; got 0"), 2, "gpuboost: error: max_depth must be at least 1; got 0\n"),
-        (ImportError("plot_tree needs matplotlib"), 2, "gpuboost: error: plot_tree needs matplotlib\n"),
-        (PermissionError(13, "Permission denied", "model.gb"), 1, "gpuboost: error: model.gb: Permission denied\n"),
+        (
+            ValueError("max_depth must be at least 1; got 0"),
+            2,
+            "gpuboost: error: max_depth must be at least 1; got 0\n",
+        ),
+        (
+            ImportError("plot_tree needs matplotlib"),
+            2,
+            "gpuboost: error: plot_tree needs matplotlib\n",
+        ),
+        (
+            PermissionError(13, "Permission denied", "model.gb"),
+            1,
+            "gpuboost: error: model.gb: Permission denied\n",
+        ),
         (MemoryError(), 1, "gpuboost: error: MemoryError\n"),
         (KeyboardInterrupt(), 130, "interrupted"),
     ],
@@ -65,7 +79,10 @@ def test_traceback_on_demand(capsys, monkeypatch):
 
 
 def test_a_defect_of_ours_is_not_dressed_up(monkeypatch):
-    """What is neither input nor the machine's fault keeps its traceback: that is what a report needs."""
+    """What is neither input nor the machine's fault keeps its traceback.
+
+    That is what a report needs.
+    """
     monkeypatch.setattr("gpuboost.cli.warmup.run", lambda args: {}["x"])
     with pytest.raises(KeyError):
         main(["warmup"])

@@ -29,7 +29,21 @@ FEATURES = ["a", "b", "c", "colour"]
 @pytest.fixture
 def trained(csv):
     """A classifier of a text target in model.gb."""
-    assert main(["train", "table.csv", "--target", "good", "--drop", "price,grade", "n_estimators=8", "--quiet"]) == 0
+    assert (
+        main(
+            [
+                "train",
+                "table.csv",
+                "--target",
+                "good",
+                "--drop",
+                "price,grade",
+                "n_estimators=8",
+                "--quiet",
+            ]
+        )
+        == 0
+    )
     return gb.load_model("model.gb")
 
 
@@ -45,19 +59,29 @@ def exact(path, delimiter=","):
 def test_streamed_predictions_are_those_in_memory(trained, frame, ending, monkeypatch):
     monkeypatch.setattr(delimited, "CHUNK", 700)  # many batches, and blocks that end inside of them
     monkeypatch.setattr(command, "BLOCK_BYTES", 1)
-    assert main(["predict", "model.gb", "table.csv", "--out", f"p.{ending}", "--proba", "--raw"]) == 0
-    readers = {"parquet": pd.read_parquet, "feather": pd.read_feather, "tsv": lambda path: exact(path, "\t")}
+    assert (
+        main(["predict", "model.gb", "table.csv", "--out", f"p.{ending}", "--proba", "--raw"]) == 0
+    )
+    readers = {
+        "parquet": pd.read_parquet,
+        "feather": pd.read_feather,
+        "tsv": lambda path: exact(path, "\t"),
+    }
     out = readers.get(ending, exact)(f"p.{ending}")
     assert list(out) == ["prediction", "probability_no", "probability_yes", "raw"]
     x = coded(frame)
     assert out.prediction.tolist() == trained.predict(x).tolist()
-    np.testing.assert_array_equal(out[["probability_no", "probability_yes"]], trained.predict_proba(x))
+    np.testing.assert_array_equal(
+        out[["probability_no", "probability_yes"]], trained.predict_proba(x)
+    )
     np.testing.assert_array_equal(out.raw, trained.decision_function(x))
 
 
 def test_the_same_in_python(trained, frame):
     """A model knows the columns of its table, and how texts became numbers."""
-    other = frame.assign(colour=frame.colour.where(frame.index % 2 == 0, "mauve"))[[*FEATURES[::-1], "price"]]
+    other = frame.assign(colour=frame.colour.where(frame.index % 2 == 0, "mauve"))[
+        [*FEATURES[::-1], "price"]
+    ]
     x = trained.table_.features(other)
     expected = coded(frame).assign(colour=lambda t: t.colour.where(t.index % 2 == 0))
     pd.testing.assert_frame_equal(x, expected.astype({"colour": float}))
@@ -69,7 +93,10 @@ def test_the_same_in_python(trained, frame):
 def test_columns_are_found_by_name_and_kept_on_request(trained, frame, capsys):
     table = frame[FEATURES[::-1]].assign(id=[f"{10**17 + i}" for i in range(600)], spare=1)
     table.to_csv("new.csv", index=False)
-    assert main(["predict", "model.gb", "new.csv", "--out", "p.csv", "--id", "id,colour", "--json"]) == 0
+    assert (
+        main(["predict", "model.gb", "new.csv", "--out", "p.csv", "--id", "id,colour", "--json"])
+        == 0
+    )
     out, said = capsys.readouterr()
     result = pd.read_csv("p.csv", dtype=str)
     assert list(result) == ["id", "colour", "prediction"]
@@ -85,7 +112,10 @@ def test_texts_that_training_has_not_seen_count_as_missing(trained, frame, capsy
     assert main(["predict", "model.gb", "new.csv", "--out", "p.csv"]) == 0
     said = capsys.readouterr().err
     assert said.count("600 rows have a text that training has not seen, such as 'mauve'") == 1
-    assert exact("p.csv").prediction.tolist() == trained.predict(coded(frame).assign(colour=np.nan)).tolist()
+    assert (
+        exact("p.csv").prediction.tolist()
+        == trained.predict(coded(frame).assign(colour=np.nan)).tolist()
+    )
 
 
 @pytest.mark.parametrize("ending", ["parquet", "npz"])
@@ -93,7 +123,12 @@ def test_typed_tables(trained, frame, ending):
     if ending == "parquet":
         frame.astype({"colour": "category"}).to_parquet("new.parquet")
     else:
-        np.savez("new.npz", X=frame[["a", "b", "c"]], colour=frame.colour.to_numpy(str), feature_names=["a", "b", "c"])
+        np.savez(
+            "new.npz",
+            X=frame[["a", "b", "c"]],
+            colour=frame.colour.to_numpy(str),
+            feature_names=["a", "b", "c"],
+        )
     assert main(["predict", "model.gb", f"new.{ending}", "--out", "p.csv"]) == 0
     assert exact("p.csv").prediction.tolist() == trained.predict(coded(frame)).tolist()
 
@@ -104,8 +139,9 @@ def test_models_from_python_without_names(csv, frame, capsys):
     model.save_model("m.gb")
     frame[["a", "b", "price"]].to_csv("new.csv", index=False)
     assert main(["predict", "m.gb", "new.csv"]) == 2
-    assert "the model has 2 features without names, the table has 3 columns: a, b, price; leave out others with --drop" in (
-        capsys.readouterr().err
+    assert (
+        "the model has 2 features without names, the table has 3 columns: a, b, price; leave "
+        "out others with --drop" in (capsys.readouterr().err)
     )
     assert main(["predict", "m.gb", "new.csv", "--drop", "price", "--out", "p.csv"]) == 0
     np.testing.assert_array_equal(exact("p.csv").prediction, model.predict(x))
@@ -113,12 +149,16 @@ def test_models_from_python_without_names(csv, frame, capsys):
 
 def test_models_from_python_that_know_texts_themselves(csv, frame):
     x = frame[FEATURES]
-    model = gb.RandomForestClassifier(n_estimators=4, categorical_features=["colour"]).fit(x, frame.grade)
+    model = gb.RandomForestClassifier(n_estimators=4, categorical_features=["colour"]).fit(
+        x, frame.grade
+    )
     model.save_model("m.gb")
     assert main(["predict", "m.gb", "table.csv", "--out", "p.csv", "--proba"]) == 0
     out = exact("p.csv")
     assert out.prediction.tolist() == model.predict(x).tolist()
-    np.testing.assert_array_equal(out[[f"probability_{k}" for k in range(3)]], model.predict_proba(x))
+    np.testing.assert_array_equal(
+        out[[f"probability_{k}" for k in range(3)]], model.predict_proba(x)
+    )
 
 
 def test_several_outputs(csv, frame):
@@ -129,23 +169,37 @@ def test_several_outputs(csv, frame):
     assert main(["predict", "m.gb", "table.csv", "--out", "p.csv", "--proba"]) == 0
     out = exact("p.csv")
     np.testing.assert_array_equal(out[["prediction_0", "prediction_1"]], model.predict(x))
-    np.testing.assert_array_equal(out[[f"probability_1_{k}" for k in range(3)]], model.predict_proba(x)[1])
+    np.testing.assert_array_equal(
+        out[[f"probability_1_{k}" for k in range(3)]], model.predict_proba(x)[1]
+    )
 
 
 def test_standard_input_and_output(trained, frame, csv):
     data = gzip.compress(frame[FEATURES].to_csv(index=False).encode())
     done = subprocess.run(
-        [sys.executable, "-m", "gpuboost", "predict", str(csv / "model.gb"), "-"], input=data, capture_output=True, cwd=ROOT, check=True
+        [sys.executable, "-m", "gpuboost", "predict", str(csv / "model.gb"), "-"],
+        input=data,
+        capture_output=True,
+        cwd=ROOT,
+        check=True,
     )
-    assert exact(io.BytesIO(done.stdout)).prediction.tolist() == trained.predict(coded(frame)).tolist()
+    assert (
+        exact(io.BytesIO(done.stdout)).prediction.tolist() == trained.predict(coded(frame)).tolist()
+    )
     assert b"600 rows predicted" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b,colour\n1,2,red\n", "columns that the model needs are missing: c; there are a, b, colour"),
-        ("a,b,c,colour\n1,2,3,red\n1,x,3,red\n", "column 'b' must hold numbers, as it did in training; line 3 has 'x'"),
+        (
+            "a,b,colour\n1,2,red\n",
+            "columns that the model needs are missing: c; there are a, b, colour",
+        ),
+        (
+            "a,b,c,colour\n1,2,3,red\n1,x,3,red\n",
+            "column 'b' must hold numbers, as it did in training; line 3 has 'x'",
+        ),
         ("a,b,c,colour\n1,2,3,red\n1,2,3\n", "new.csv, line 3: expected 4 fields, found 3"),
         ("a,b,c,colour\n", "has a header but no rows"),
     ],
@@ -174,7 +228,10 @@ def test_an_error_halfway_leaves_nothing(trained, capfd, ending, monkeypatch):
         file.write("1,2\n")
     monkeypatch.setattr(delimited, "CHUNK", 700)
     assert main(["predict", "model.gb", "table.csv", "--out", f"p.{ending}", "--quiet"]) == 2
-    assert capfd.readouterr().err == "gpuboost: error: table.csv, line 602: expected 7 fields, found 2\n"
+    assert (
+        capfd.readouterr().err
+        == "gpuboost: error: table.csv, line 602: expected 7 fields, found 2\n"
+    )
     assert sorted(os.listdir()) == ["model.gb", "table.csv"]
 
 

@@ -1,4 +1,7 @@
-"""``gpuboost train``: models from files equal those from memory, and mistakes cost a sentence and no time."""
+"""``gpuboost train``: models from files equal those from memory.
+
+And mistakes cost a sentence and no time.
+"""
 
 import gzip
 import json
@@ -35,7 +38,9 @@ def result(capsys):
 # --- the model
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "csv.zst", "parquet", "feather", "npz", "svm"])
+@pytest.mark.parametrize(
+    "ending", ["csv", "tsv", "csv.gz", "csv.zst", "parquet", "feather", "npz", "svm"]
+)
 def test_every_format_gives_the_model_of_the_same_data_in_memory(ending, frame, tmp_path, capsys):
     x, y = frame[["a", "b"]].to_numpy(), frame.price.to_numpy()
     numbers = frame[["a", "b", "price"]]
@@ -53,7 +58,23 @@ def test_every_format_gives_the_model_of_the_same_data_in_memory(ending, frame, 
     }[ending]()
     target = [] if ending == "svm" else ["--target", "price"]
     out = str(tmp_path / "m.gb")
-    assert main(["train", str(path), *target, *FEW, "--valid-fraction", "0", "--out", out, "--quiet", "--json"]) == 0
+    assert (
+        main(
+            [
+                "train",
+                str(path),
+                *target,
+                *FEW,
+                "--valid-fraction",
+                "0",
+                "--out",
+                out,
+                "--quiet",
+                "--json",
+            ]
+        )
+        == 0
+    )
     model = gb.GPUBoostRegressor(n_estimators=8, max_depth=3).fit(x, y)
     assert result(capsys)["fingerprint"] == model.fingerprint() == gb.load_model(out).fingerprint()
 
@@ -61,7 +82,9 @@ def test_every_format_gives_the_model_of_the_same_data_in_memory(ending, frame, 
 def test_texts_are_numbered_in_ascending_order(csv, frame):
     assert train("--target", "good", "--drop", "price,grade", *FEW, "--valid-fraction", "0") == 0
     loaded = gb.load_model("model.gb")
-    x = frame[["a", "b", "c", "colour"]].assign(colour=frame.colour.map({"blue": 0, "green": 1, "red": 2}))
+    x = frame[["a", "b", "c", "colour"]].assign(
+        colour=frame.colour.map({"blue": 0, "green": 1, "red": 2})
+    )
     model = gb.GPUBoostClassifier(n_estimators=8, max_depth=3).fit(x, frame.good)
     assert loaded.fingerprint() == model.fingerprint()
     assert loaded.classes_.tolist() == ["no", "yes"]
@@ -74,11 +97,30 @@ def test_texts_are_numbered_in_ascending_order(csv, frame):
 @pytest.mark.parametrize("name", ["forest", "extra-trees", "tree", "adaboost"])
 def test_other_models_split_texts_into_sets(name, csv, frame, capsys):
     few = [] if name == "tree" else ["n_estimators=3"]
-    assert train("--model", name, "--target", "grade", "--drop", "price,good", "max_depth=3", *few, "--valid-fraction", "0", "--json") == 0
+    assert (
+        train(
+            "--model",
+            name,
+            "--target",
+            "grade",
+            "--drop",
+            "price,good",
+            "max_depth=3",
+            *few,
+            "--valid-fraction",
+            "0",
+            "--json",
+        )
+        == 0
+    )
     loaded = gb.load_model("model.gb")
     x = frame[["a", "b", "c", "colour"]]
     kind = type(loaded)
-    model = kind(max_depth=3, categorical_features=["colour"], **({} if name == "tree" else {"n_estimators": 3})).fit(x, frame.grade)
+    model = kind(
+        max_depth=3,
+        categorical_features=["colour"],
+        **({} if name == "tree" else {"n_estimators": 3}),
+    ).fit(x, frame.grade)
     coded = x.assign(colour=x.colour.map({"blue": 0, "green": 1, "red": 2}))
     np.testing.assert_array_equal(loaded.predict(coded), model.predict(x))
     assert result(capsys)["classes"] == [0, 1, 2]
@@ -86,9 +128,25 @@ def test_other_models_split_texts_into_sets(name, csv, frame, capsys):
 
 def test_numbers_can_be_categories_too(csv, frame):
     chosen = 'categorical_features=["grade"]'
-    assert train("--model", "tree", "--target", "price", "--drop", "good,colour", chosen, "max_depth=3", "--valid-fraction", "0") == 0
+    assert (
+        train(
+            "--model",
+            "tree",
+            "--target",
+            "price",
+            "--drop",
+            "good,colour",
+            chosen,
+            "max_depth=3",
+            "--valid-fraction",
+            "0",
+        )
+        == 0
+    )
     x = frame[["a", "b", "c", "grade"]]
-    model = gb.DecisionTreeRegressor(max_depth=3, categorical_features=["grade"]).fit(x, frame.price)
+    model = gb.DecisionTreeRegressor(max_depth=3, categorical_features=["grade"]).fit(
+        x, frame.price
+    )
     assert gb.load_model("model.gb").fingerprint() == model.fingerprint()
 
 
@@ -100,7 +158,11 @@ def test_the_report_is_about_the_rows_that_were_held_out(csv, monkeypatch):
 
     monkeypatch.setattr(gb.GPUBoostClassifier, "report", report, raising=False)
     assert train("--target", "good", "--drop", "price,grade", *FEW, "--report", "page.html") == 0
-    assert asked["path"] == "page.html" and asked["shape"][0] < 100 and asked["labels"] == {"no", "yes"}
+    assert (
+        asked["path"] == "page.html"
+        and asked["shape"][0] < 100
+        and asked["labels"] == {"no", "yes"}
+    )
     assert asked["title"] == "good from table.csv" and asked["model_path"] == "model.gb"
     assert set(asked["timings"]) == {"read", "fit"} and len(asked["train"][0]) > 500
 
@@ -109,7 +171,12 @@ def test_the_report_is_a_page(csv):
     """With names and classes of the table, and without a warning about either."""
     assert train("--target", "good", "--drop", "price,grade", *FEW, "--report", "page.html") == 0
     page = Path("page.html").read_text()
-    assert gb.load_model("model.gb").fingerprint() in page and "colour" in page and ">yes<" in page and "good from table.csv" in page
+    assert (
+        gb.load_model("model.gb").fingerprint() in page
+        and "colour" in page
+        and ">yes<" in page
+        and "good from table.csv" in page
+    )
 
 
 def test_a_tenth_of_the_rows_is_held_out(csv, capsys):
@@ -134,10 +201,21 @@ def test_few_rows_are_all_trained_on(csv, frame, capsys):
 def test_a_table_to_watch_and_early_stopping(csv, frame, capsys):
     frame[400:].to_csv("valid.csv", index=False)
     frame[:400].to_csv("table.csv", index=False)
-    arguments = ["--target", "good", "--drop", "price,grade", "--valid", "valid.csv", "early_stopping_rounds=3", "learning_rate=0.5"]
+    arguments = [
+        "--target",
+        "good",
+        "--drop",
+        "price,grade",
+        "--valid",
+        "valid.csv",
+        "early_stopping_rounds=3",
+        "learning_rate=0.5",
+    ]
     assert train(*arguments, "--json") == 0
     record = result(capsys)
-    x = frame[["a", "b", "c", "colour"]].assign(colour=frame.colour.map({"blue": 0, "green": 1, "red": 2}))
+    x = frame[["a", "b", "c", "colour"]].assign(
+        colour=frame.colour.map({"blue": 0, "green": 1, "red": 2})
+    )
     model = gb.GPUBoostClassifier(early_stopping_rounds=3, learning_rate=0.5)
     model.fit(x[:400], frame.good[:400], eval_set=(x[400:], frame.good[400:]))
     assert record["fingerprint"] == model.fingerprint()
@@ -147,19 +225,55 @@ def test_a_table_to_watch_and_early_stopping(csv, frame, capsys):
 
 def test_metrics_and_weights(csv, frame, capsys):
     frame.assign(w=np.arange(600) % 3).to_csv("table.csv", index=False)
-    assert train("--target", "grade", "--drop", "price,good,colour", "--weight", "w", *FEW, "--valid-fraction", "0", "--json") == 0
+    assert (
+        train(
+            "--target",
+            "grade",
+            "--drop",
+            "price,good,colour",
+            "--weight",
+            "w",
+            *FEW,
+            "--valid-fraction",
+            "0",
+            "--json",
+        )
+        == 0
+    )
     x = frame[["a", "b", "c"]]
-    model = gb.GPUBoostClassifier(n_estimators=8, max_depth=3).fit(x, frame.grade, np.arange(600) % 3)
+    model = gb.GPUBoostClassifier(n_estimators=8, max_depth=3).fit(
+        x, frame.grade, np.arange(600) % 3
+    )
     record = result(capsys)
     assert record["fingerprint"] == model.fingerprint()
-    assert record["metrics"]["train"]["merror"] == pytest.approx(1 - model.score(x, frame.grade, np.arange(600) % 3))
+    assert record["metrics"]["train"]["merror"] == pytest.approx(
+        1 - model.score(x, frame.grade, np.arange(600) % 3)
+    )
 
 
 def test_parameters_from_a_file_and_from_the_line(csv, capsys):
-    Path("p.toml").write_text('n_estimators = 5\nmax_depth = 2\nmax_leaves = "none"\n[class_weight]\nno = 2.0\nyes = 1\n')
-    assert train("--target", "good", "--params", "p.toml", "max_depth=3", "subsample=0.5", "random_state=7") == 0
+    Path("p.toml").write_text(
+        'n_estimators = 5\nmax_depth = 2\nmax_leaves = "none"\n[class_weight]\nno = 2.0\nyes = 1\n'
+    )
+    assert (
+        train(
+            "--target",
+            "good",
+            "--params",
+            "p.toml",
+            "max_depth=3",
+            "subsample=0.5",
+            "random_state=7",
+        )
+        == 0
+    )
     model = gb.load_model("model.gb")
-    assert (model.n_estimators, model.max_depth, model.max_leaves, model.subsample) == (5, 3, None, 0.5)
+    assert (model.n_estimators, model.max_depth, model.max_leaves, model.subsample) == (
+        5,
+        3,
+        None,
+        0.5,
+    )
     assert model.class_weight == {"no": 2.0, "yes": 1}
     assert model.verbose == 0
 
@@ -181,7 +295,20 @@ def test_quiet(csv, capsys):
 
 
 def test_standard_input(csv):
-    command = [sys.executable, "-m", "gpuboost", "train", "-", "--target", "price", *FEW, "--json", "--quiet", "--out", str(csv / "m.gb")]
+    command = [
+        sys.executable,
+        "-m",
+        "gpuboost",
+        "train",
+        "-",
+        "--target",
+        "price",
+        *FEW,
+        "--json",
+        "--quiet",
+        "--out",
+        str(csv / "m.gb"),
+    ]
     with open("table.csv", "rb") as file:
         done = subprocess.run(command, stdin=file, capture_output=True, cwd=ROOT, check=True)
     assert json.loads(done.stdout)["fingerprint"] == gb.load_model("m.gb").fingerprint()
@@ -194,9 +321,18 @@ def test_standard_input(csv):
     ("arguments", "code", "message"),
     [
         ([], 2, r"--target is missing: .* a, b, c, colour, price, good, grade"),
-        (["--target", "prize"], 2, r"table.csv: there is no target column 'prize' \(did you mean 'price'\?\); the columns are a, b, c, "),
+        (
+            ["--target", "prize"],
+            2,
+            r"table.csv: there is no target column 'prize' \(did you mean 'price'\?\); the "
+            r"columns are a, b, c, ",
+        ),
         (["--target", "price", "--drop", "x"], 2, "there is no column 'x'"),
-        (["--target", "price", "max_deph=3"], 2, r"no parameter 'max_deph' \(did you mean 'max_depth'\?\); it has "),
+        (
+            ["--target", "price", "max_deph=3"],
+            2,
+            r"no parameter 'max_deph' \(did you mean 'max_depth'\?\); it has ",
+        ),
         (["--target", "price", "max_depth=-3"], 2, "max_depth must be .* -3"),
         (["--target", "price", "learning_rate=fast"], 2, "learning_rate must be .*'fast'"),
         (["--target", "price", "objective=hinge"], 2, "objective must be .*'hinge'"),
@@ -207,18 +343,37 @@ def test_standard_input(csv):
         (["--target", "price", "--out", "no/m.gb"], 2, "no/m.gb: there is no folder"),
         (["--target", "price", "--out", "."], 2, "is a folder"),
         (["--target", "price", "--out", "table.csv"], 2, "would be written over what is read"),
-        (["--target", "price", "--valid-fraction", "2"], 2, "--valid-fraction must be at least 0 and less than 1; got 2"),
-        (["--target", "price", "--valid-fraction", "0", "early_stopping_rounds=2"], 2, "early_stopping_rounds needs rows to watch"),
-        (["--target", "colour", "--task", "regression"], 2, "the target 'colour' holds text, such as 'blue'"),
+        (
+            ["--target", "price", "--valid-fraction", "2"],
+            2,
+            "--valid-fraction must be at least 0 and less than 1; got 2",
+        ),
+        (
+            ["--target", "price", "--valid-fraction", "0", "early_stopping_rounds=2"],
+            2,
+            "early_stopping_rounds needs rows to watch",
+        ),
+        (
+            ["--target", "colour", "--task", "regression"],
+            2,
+            "the target 'colour' holds text, such as 'blue'",
+        ),
         (["--target", "good", "objective=squared_error"], 2, "objective must be"),
-        (["--target", "price", "--weight", "colour"], 2, "the column of weights, 'colour', must hold numbers"),
+        (
+            ["--target", "price", "--weight", "colour"],
+            2,
+            "the column of weights, 'colour', must hold numbers",
+        ),
     ],
 )
 def test_mistakes_get_a_sentence(csv, capsys, arguments, code, message):
     assert train(*arguments) == code
     said = capsys.readouterr().err
     assert re.search(message, said), said
-    assert len([line for line in said.splitlines() if "error" in line]) == 1 and "Traceback" not in said
+    assert (
+        len([line for line in said.splitlines() if "error" in line]) == 1
+        and "Traceback" not in said
+    )
     assert os.listdir() == ["table.csv"]
 
 
@@ -262,7 +417,17 @@ def test_unknown_options_are_not_taken_for_parameters(csv, capsys):
 
 
 def begin(csv, *more, **options):
-    return start("train", csv / "table.csv", "--target", "price", "--out", csv / "model.gb", *more, text=True, **options)
+    return start(
+        "train",
+        csv / "table.csv",
+        "--target",
+        "price",
+        "--out",
+        csv / "model.gb",
+        *more,
+        text=True,
+        **options,
+    )
 
 
 def wait_for(process, word):
@@ -286,7 +451,9 @@ def test_ctrl_c_during_reading_leaves_nothing(csv):
     process = start("train", "-", "--target", "price", "--out", csv / "model.gb", **options)
     process.stdin.write(b"a,price\n")
     process.stdin.flush()
-    while not any(name.startswith("gpuboost-") for name in os.listdir(csv)):  # the copy of standard input
+    while not any(
+        name.startswith("gpuboost-") for name in os.listdir(csv)
+    ):  # the copy of standard input
         assert process.poll() is None
         time.sleep(0.01)
     said = interrupt(process)
@@ -301,7 +468,9 @@ def test_a_full_disk_leaves_the_old_model(csv):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
-    process = begin(csv, "n_estimators=50", before=limit, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    process = begin(
+        csv, "n_estimators=50", before=limit, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    )
     _, said = process.communicate(timeout=120)
     assert process.returncode == 1
     assert re.search("error: .*model.gb: File too large", said) and "Traceback" not in said

@@ -24,5 +24,7 @@ print(sum(sum(k.stats.cache_misses.values()) for k in (binning.bin_matrix, growt
 def test_what_was_compiled_is_there_for_the_next_process(capsys):
     assert main(["warmup", "--json"]) == 0
     assert set(json.loads(capsys.readouterr().out)["seconds"]) == set(STEPS)
-    done = subprocess.run([sys.executable, "-c", COUNT], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", COUNT], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout == "0\n"

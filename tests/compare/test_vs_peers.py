@@ -11,7 +11,14 @@ from sklearn.model_selection import KFold, cross_val_predict
 
 from gpuboost import GPUBoostClassifier, GPUBoostRegressor
 
-LIGHTGBM = {"num_leaves": 31, "min_child_samples": 1, "min_child_weight": 1.0, "reg_lambda": 1.0, "verbose": -1, "n_jobs": 1}
+LIGHTGBM = {
+    "num_leaves": 31,
+    "min_child_samples": 1,
+    "min_child_weight": 1.0,
+    "reg_lambda": 1.0,
+    "verbose": -1,
+    "n_jobs": 1,
+}
 XGBOOST = {"max_depth": 6, "min_child_weight": 1.0, "tree_method": "hist", "n_jobs": 1}
 FOLDS = KFold(5, shuffle=True, random_state=0)
 
@@ -27,7 +34,9 @@ def test_classification(load):
         xgboost.XGBClassifier(**n, **XGBOOST),
         lightgbm.LGBMClassifier(**n, **LIGHTGBM),
     ]
-    losses = [log_loss(y, cross_val_predict(m, x, y, cv=FOLDS, method="predict_proba")) for m in models]
+    losses = [
+        log_loss(y, cross_val_predict(m, x, y, cv=FOLDS, method="predict_proba")) for m in models
+    ]
     for own in losses[:3]:
         assert own < 1.12 * min(losses[3:])
 
@@ -47,24 +56,36 @@ def test_regression():
 
 
 def test_the_same_trees_as_scikit_learn_where_cuts_are_the_same():
-    """Few distinct values: both libraries see the same cuts, and float sums agree with fixed-point ones far beyond any near tie."""
+    """Few distinct values: both libraries see the same cuts.
+
+    And float sums agree with fixed-point ones far beyond any near tie.
+    """
     rng = np.random.default_rng(0)
     x = rng.integers(0, 40, (4000, 5)).astype(float)
     x[rng.random(x.shape) < 0.05] = np.nan
     y = np.nan_to_num(x[:, 0]) * np.nan_to_num(x[:, 1]) + 50 * rng.normal(size=4000)
-    own = GPUBoostRegressor(n_estimators=10, grow_policy="leafwise", max_leaves=15, reg_lambda=0.0, min_samples_leaf=20).fit(x, y)
-    other = HistGradientBoostingRegressor(max_iter=10, max_leaf_nodes=15, min_samples_leaf=20, early_stopping=False, max_depth=None).fit(
-        x, y
-    )
+    own = GPUBoostRegressor(
+        n_estimators=10, grow_policy="leafwise", max_leaves=15, reg_lambda=0.0, min_samples_leaf=20
+    ).fit(x, y)
+    other = HistGradientBoostingRegressor(
+        max_iter=10, max_leaf_nodes=15, min_samples_leaf=20, early_stopping=False, max_depth=None
+    ).fit(x, y)
     np.testing.assert_allclose(own.predict(x), other.predict(x), rtol=1e-6)
 
 
 def test_heavy_tails():
-    """Targets with huge outliers: the scale follows the sum of gradients, so the fixed point keeps its precision."""
+    """Targets with huge outliers.
+
+    The scale follows the sum of gradients, so the fixed point keeps its precision.
+    """
     rng = np.random.default_rng(0)
     x = rng.normal(size=(20_000, 5))
     y = 3 * x[:, 0] + x[:, 1] * x[:, 2] + rng.standard_t(1.6, size=20_000)
     clean = 3 * x[:, 0] + x[:, 1] * x[:, 2]
     own = GPUBoostRegressor(n_estimators=50, max_depth=4, min_child_weight=50).fit(x, y)
-    other = xgboost.XGBRegressor(n_estimators=50, max_depth=4, min_child_weight=50, learning_rate=0.1, n_jobs=1).fit(x, y)
-    assert root_mean_squared_error(clean, own.predict(x)) < 1.1 * root_mean_squared_error(clean, other.predict(x))
+    other = xgboost.XGBRegressor(
+        n_estimators=50, max_depth=4, min_child_weight=50, learning_rate=0.1, n_jobs=1
+    ).fit(x, y)
+    assert root_mean_squared_error(clean, own.predict(x)) < 1.1 * root_mean_squared_error(
+        clean, other.predict(x)
+    )

@@ -1,4 +1,7 @@
-"""Compiling kernels as CuPy does, without a GPU: NVRTC from its wheel, registers and spills from its log, occupancy from a table."""
+"""Compiling kernels as CuPy does, without a GPU.
+
+NVRTC from its wheel, registers and spills from its log, occupancy from a table.
+"""
 
 import ctypes
 import functools
@@ -15,9 +18,13 @@ import numba
 import numpy as np
 
 #: Architectures, and which NVRTC compiles for them.
-ARCHITECTURES = {"cu12": (70, 75, 80, 86, 89, 90, 100, 120), "cu13": (75, 80, 86, 89, 90, 100, 110, 120)}
+ARCHITECTURES = {
+    "cu12": (70, 75, 80, 86, 89, 90, 100, 120),
+    "cu13": (75, 80, 86, 89, 90, 100, 110, 120),
+}
 
-#: What a multiprocessor has: threads, blocks, registers, shared bytes (CUDA C++ Programming Guide, table of compute capabilities).
+#: What a multiprocessor has: threads, blocks, registers, shared bytes (CUDA C++ Programming Guide,
+#: table of compute capabilities).
 MULTIPROCESSOR = {
     70: (2048, 32, 65536, 96 * 1024),
     75: (1024, 16, 65536, 64 * 1024),
@@ -34,7 +41,10 @@ RESERVED_SHARED = 1024
 
 
 def in_wheel(path):
-    """A file that one of NVIDIA's wheels installs; raises if it is not there: the gate must not pass unseen."""
+    """A file that one of NVIDIA's wheels installs; raises if it is not there.
+
+    The gate must not pass unseen.
+    """
     spec = importlib.util.find_spec("nvidia")
     for root in spec.submodule_search_locations if spec else ():
         if (Path(root) / path).exists():
@@ -45,12 +55,18 @@ def in_wheel(path):
 @functools.cache
 def nvrtc(version):
     """The compiler library of a CUDA version."""
-    return ctypes.CDLL(in_wheel({"cu12": "cuda_nvrtc/lib/libnvrtc.so.12", "cu13": "cu13/lib/libnvrtc.so.13"}[version]))
+    return ctypes.CDLL(
+        in_wheel(
+            {"cu12": "cuda_nvrtc/lib/libnvrtc.so.12", "cu13": "cu13/lib/libnvrtc.so.13"}[version]
+        )
+    )
 
 
 def compile_cubin(version, source, architecture, options):
     """(cubin, log) of a source, with the options that CuPy adds to its users'."""
-    return _compile(version, source, (*options, f"-arch=sm_{architecture}", "--ptxas-options=-v"), "CUBIN")
+    return _compile(
+        version, source, (*options, f"-arch=sm_{architecture}", "--ptxas-options=-v"), "CUBIN"
+    )
 
 
 def compile_ptx(version, source, architecture, options):
@@ -61,14 +77,21 @@ def compile_ptx(version, source, architecture, options):
 def _compile(version, source, options, kind):
     lib = nvrtc(version)
     program = ctypes.c_void_p()
-    _check(lib, lib.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernels.cu", 0, None, None))
+    _check(
+        lib,
+        lib.nvrtcCreateProgram(
+            ctypes.byref(program), source.encode(), b"kernels.cu", 0, None, None
+        ),
+    )
     all_options = [*options, "-ftz=true", "--device-as-default-execution-space"]
     array = (ctypes.c_char_p * len(all_options))(*(o.encode() for o in all_options))
     status = lib.nvrtcCompileProgram(program, len(all_options), array)
     log = _text(lib, lib.nvrtcGetProgramLogSize, lib.nvrtcGetProgramLog, program).decode()
     if status != 0:
         raise AssertionError(f"{options}: {log}")
-    return _text(lib, getattr(lib, f"nvrtcGet{kind}Size"), getattr(lib, f"nvrtcGet{kind}"), program), log
+    return _text(
+        lib, getattr(lib, f"nvrtcGet{kind}Size"), getattr(lib, f"nvrtcGet{kind}"), program
+    ), log
 
 
 def _text(lib, size_of, get, program):
@@ -90,7 +113,9 @@ def usage(log):
     out = {}
     for part in log.split("Compiling entry function '")[1:]:
         name = part.split("'")[0]
-        spilled = sum(map(int, re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", part).groups()))
+        spilled = sum(
+            map(int, re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", part).groups())
+        )
         registers = int(re.search(r"Used (\d+) registers", part)[1])
         shared = re.search(r"(\d+) bytes smem", part)
         out[name] = registers, spilled, int(shared[1]) if shared else 0
@@ -119,7 +144,12 @@ def sass(cubin):
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()
-        text = subprocess.run([in_wheel("cu13/bin/nvdisasm"), "-c", file.name], capture_output=True, text=True, check=True).stdout
+        text = subprocess.run(
+            [in_wheel("cu13/bin/nvdisasm"), "-c", file.name],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
     parts = re.split(r"\n\s*\.section\s+\.text\.(\w+)", text)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
@@ -128,7 +158,9 @@ def row_kernel_ptx(kernel, arguments, architecture):
     """PTX of a row kernel for arguments given as numpy arrays and scalars."""
     importlib.import_module("numba.cuda")  # the name that is replaced below
     capability = architecture // 10, architecture % 10
-    here = types.SimpleNamespace(compute_capability=capability)  # numba asks the device that is not there
+    here = types.SimpleNamespace(
+        compute_capability=capability
+    )  # numba asks the device that is not there
     signature = tuple(
         numba.types.Array(numba.from_dtype(a.dtype), a.ndim, "C" if a.flags.c_contiguous else "A")
         if isinstance(a, np.ndarray)
@@ -144,7 +176,16 @@ def assemble(ptx, architecture):
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "kernel.ptx"
         source.write_text(ptx)
-        command = [in_wheel("cu13/bin/ptxas"), f"-arch=sm_{architecture}", "-v", str(source), "-o", str(Path(folder) / "kernel.cubin")]
+        command = [
+            in_wheel("cu13/bin/ptxas"),
+            f"-arch=sm_{architecture}",
+            "-v",
+            str(source),
+            "-o",
+            str(Path(folder) / "kernel.cubin"),
+        ]
         log = subprocess.run(command, capture_output=True, text=True, check=True).stderr
-    spilled = sum(map(int, re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", log).groups()))
+    spilled = sum(
+        map(int, re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", log).groups())
+    )
     return int(re.search(r"Used (\d+) registers", log)[1]), spilled

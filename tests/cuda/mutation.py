@@ -1,9 +1,11 @@
-"""How much the checks see: take out one barrier or one atomic at a time and look whether anything notices.
+"""How much the checks see.
+
+Take out one barrier or one atomic at a time and look whether anything notices.
 
     GPUBOOST_EMULATE_CUDA=1 python tests/cuda/mutation.py [--file histogram.cu]
 
-A mutant is killed if check mode reports something, the launch fails, or the model differs from the CPU's.
-"""
+A mutant is killed if check mode reports something, the launch fails, or the model differs from the
+CPU's."""
 
 import argparse
 import multiprocessing
@@ -26,11 +28,19 @@ READ = _compile._read
 def sites(text):
     """(line number, what, mutated text) of every barrier and atomic."""
     for match in re.finditer(r"__syncthreads\(\);", text):
-        yield text.count("\n", 0, match.start()) + 1, "no barrier", text[: match.start()] + text[match.end() :]
+        yield (
+            text.count("\n", 0, match.start()) + 1,
+            "no barrier",
+            text[: match.start()] + text[match.end() :],
+        )
     for match in re.finditer(r"atomicAdd\(((?:\([^()]*\))?&[^;]*?), ([^;]+)\);", text):
         target, value = match.groups()
         line = text.count("\n", 0, match.start()) + 1
-        yield line, "no atomic", f"{text[: match.start()]}*({target}) += {value};{text[match.end() :]}"
+        yield (
+            line,
+            "no atomic",
+            f"{text[: match.start()]}*({target}) += {value};{text[match.end() :]}",
+        )
 
 
 def killed_by(expected, file):

@@ -1,4 +1,6 @@
-"""Every kernel compiles for every supported architecture, without spills, and uses what the committed table says.
+"""Every kernel compiles for every supported architecture, without spills.
+
+And uses what the committed table says.
 
 ``PYTHONPATH=. python tests/cuda/test_compile.py`` writes the table anew.
 """
@@ -16,13 +18,15 @@ import compiling
 
 from gpuboost.dtypes import GROWTH, NODE
 from gpuboost.kernels.cuda import _compile, binning, gradients, predict
-from gpuboost.losses import LOSSES
-from gpuboost.metrics import ROW_METRICS
+from gpuboost.objectives.losses import LOSSES
+from gpuboost.objectives.metrics import ROW_METRICS
 
 TABLE = Path(__file__).parent / "compile_table.json"
 #: Dynamic shared memory of kernels.
 GROUP_BYTES = 16 * 256 * 4
-CELL_BYTES = 256 * (2 * 8 + 2 * 8 + 4)  # two scores, two sums and a count for each code: two classes, or one output
+CELL_BYTES = 256 * (
+    2 * 8 + 2 * 8 + 4
+)  # two scores, two sums and a count for each code: two classes, or one output
 DYNAMIC = {"build_histograms": 2 * GROUP_BYTES, "find_splits": CELL_BYTES}
 
 
@@ -40,7 +44,9 @@ def measure(version, file, architecture):
     out = {}
     for kernel, (registers, spilled, shared) in compiling.usage(log).items():
         dynamic = DYNAMIC.get(kernel, 0)
-        percent, limit = compiling.occupancy(architecture, threads_of(kernel, source), registers, shared + dynamic)
+        percent, limit = compiling.occupancy(
+            architecture, threads_of(kernel, source), registers, shared + dynamic
+        )
         out[kernel] = {
             "registers": registers,
             "spilled": spilled,
@@ -72,36 +78,53 @@ def test_the_histogram_kernel_fills_half_a_multiprocessor(architecture):
 
 @pytest.mark.parametrize("file", _compile.FILES)
 def test_no_multiplication_is_fused_with_an_addition(file):
-    assert "fma." not in compiling.compile_ptx("cu12", _compile.source(file, 16, True), 80, _compile.OPTIONS)
+    assert "fma." not in compiling.compile_ptx(
+        "cu12", _compile.source(file, 16, True), 80, _compile.OPTIONS
+    )
 
 
 @pytest.mark.parametrize("architecture", [75, 80, 86, 90, 120])
 @pytest.mark.parametrize("group_features", [4, 8, 16])
 def test_machine_code_of_the_histogram_loop(architecture, group_features):
-    cubin, _ = compiling.compile_cubin("cu12", _compile.source("histogram", group_features, False), architecture, _compile.OPTIONS)
+    cubin, _ = compiling.compile_cubin(
+        "cu12", _compile.source("histogram", group_features, False), architecture, _compile.OPTIONS
+    )
     code = compiling.sass(cubin)["build_histograms"]
     assert "ATOMS.CAST" not in code and "ATOMS.CAS" not in code  # no compare-and-swap loop
     assert "LDL" not in code and "STL" not in code  # no local memory
     n_atomics = code.count("ATOMS.ADD") + code.count("ATOMS.POPC.INC")
     assert n_atomics == 2 * group_features, n_atomics
-    assert {4: "LDG.E", 8: "LDG.E.64", 16: "LDG.E.128"}[group_features] in code  # a row's bins in one load
+    assert {4: "LDG.E", 8: "LDG.E.64", 16: "LDG.E.128"}[
+        group_features
+    ] in code  # a row's bins in one load
 
 
 def row_kernels():
     """{name: (kernel, arguments)} of all kernels that numba compiles."""
-    f8, f4, i4, i8, u1 = (np.empty(1, t) for t in (np.float64, np.float32, np.int32, np.int64, np.uint8))
+    f8, f4, i4, i8, u1 = (
+        np.empty(1, t) for t in (np.float64, np.float32, np.int32, np.int64, np.uint8)
+    )
     matrix, growth, nodes = np.empty((1, 1)), np.empty(1, GROWTH), np.empty(1, NODE)
     one = np.int64(1)
     out = {
-        "begin_tree": (gradients.BEGIN_TREE, (matrix, one, np.float64(1), np.float64(1), np.uint32(1), np.uint32(1), growth)),
+        "begin_tree": (
+            gradients.BEGIN_TREE,
+            (matrix, one, np.float64(1), np.float64(1), np.uint32(1), np.uint32(1), growth),
+        ),
         "add_binned_tree": (predict.ADD_BINNED_TREE, (u1, nodes, f8, one, one, f8)),
     }
     for nearest, kernel in gradients.QUANTIZE.items():
         out[f"quantize-{nearest}"] = kernel, (f8, f8, f8, np.bool_(True), growth, i8)
     for loss in LOSSES.values():
-        out[f"loss-{loss.name}"] = gradients.gradients(loss.grad_hess, loss.joint), (f8, matrix, matrix, matrix)
+        out[f"loss-{loss.name}"] = (
+            gradients.gradients(loss.grad_hess, loss.joint),
+            (f8, matrix, matrix, matrix),
+        )
     for metric in ROW_METRICS:
-        out[f"metric-{metric.name}-{metric.tasks[0]}"] = gradients.metric_values(metric.row_value, metric.per_row), (f8, matrix, f8)
+        out[f"metric-{metric.name}-{metric.tasks[0]}"] = (
+            gradients.metric_values(metric.row_value, metric.per_row),
+            (f8, matrix, f8),
+        )
     for x, cuts in ((f4, np.float32), (f8, np.float64), (i8, np.float64)):
         values, table = np.empty((1, 1), x.dtype), np.empty((1, 256), cuts)
         out[f"bins-{x.dtype}"] = binning.bin_values(cuts), (values, table, i4, one, one, one, u1)
@@ -111,8 +134,14 @@ def row_kernels():
         gathered = (i8, i8, np.bool_(True), f8, np.bool_(True), columns)
         for layout, given in (("", values), (", strided", np.empty((4, 4), x.dtype)[::2, ::2])):
             out[f"columns-{x.dtype}{layout}"] = binning.gather_columns(cuts), (given, *gathered)
-        out[f"order-{x.dtype}"] = binning.IN_ORDER, (columns, f8, np.empty((1, 1), np.int64), columns, matrix)
-        out[f"cuts-{x.dtype}"] = binning.CUTS_OF_COLUMNS, (columns, matrix, np.bool_(True), one, matrix, matrix, matrix, i4)
+        out[f"order-{x.dtype}"] = (
+            binning.IN_ORDER,
+            (columns, f8, np.empty((1, 1), np.int64), columns, matrix),
+        )
+        out[f"cuts-{x.dtype}"] = (
+            binning.CUTS_OF_COLUMNS,
+            (columns, matrix, np.bool_(True), one, matrix, matrix, matrix, i4),
+        )
     out["probabilities"] = predict.PROBABILITIES, (matrix, np.float64(1), matrix)
     for classes in (i8, f4, np.empty(1, np.bool_)):
         out[f"labels-{classes.dtype}"] = predict.LABELS, (matrix, classes, classes)

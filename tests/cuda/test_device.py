@@ -1,4 +1,7 @@
-"""What the CUDA engine promises besides the bits: launches, waiting, memory, errors; and that the kernels are free of races."""
+"""What the CUDA engine promises besides the bits: launches, waiting, memory, errors.
+
+And that the kernels are free of races.
+"""
 
 import sys
 from pathlib import Path
@@ -12,13 +15,21 @@ import workload
 
 from gpuboost import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.backend import get_backend
-from gpuboost.binning import BinMapper
-from gpuboost.boosting import Booster
 from gpuboost.config import BoostParams
+from gpuboost.data.binning import BinMapper
 from gpuboost.kernels.emulation import control
-from gpuboost.losses import LOSSES, Loss
+from gpuboost.objectives.losses import LOSSES, Loss
+from gpuboost.training.boosting import Booster
 
-PER_STEP = {"choose", "count_lefts", "settle", "scatter_rows", "build_histograms", "scan_pairs", "scan_level"}
+PER_STEP = {
+    "choose",
+    "count_lefts",
+    "settle",
+    "scatter_rows",
+    "build_histograms",
+    "scan_pairs",
+    "scan_level",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -39,20 +50,35 @@ def test_nothing_is_waited_for_or_read_back_while_trees_grow(policy):
     x, signal, _ = workload.data()
     limit = {"max_leaves": 9} if policy == "leafwise" else {"max_depth": 4}
     with get_backend("cuda", 1) as backend:
-        booster = make_booster(backend, x, (signal > 0).astype(float), grow_policy=policy, subsample=0.7, colsample_bytree=0.7, **limit)
+        booster = make_booster(
+            backend,
+            x,
+            (signal > 0).astype(float),
+            grow_policy=policy,
+            subsample=0.7,
+            colsample_bytree=0.7,
+            **limit,
+        )
         control.counters.reset()
         for number in range(4):
             booster.round(number, [])
         done = control.counters.snapshot()
     assert done["synchronizations"] == 0 and done["downloads"] == 0
     n_steps = booster.limits.max_steps
-    assert done["graph_launches"] == 3  # the first tree is launched one by one, the second is recorded
-    assert sum(n for name, n in done["launches"].items() if name in PER_STEP) <= 4 * 6 * (n_steps + 1)
+    assert (
+        done["graph_launches"] == 3
+    )  # the first tree is launched one by one, the second is recorded
+    assert sum(n for name, n in done["launches"].items() if name in PER_STEP) <= 4 * 6 * (
+        n_steps + 1
+    )
     assert done["launches"]["choose"] == 4 * n_steps
 
 
 def test_atomics_and_reads_of_the_histogram_kernel():
-    """At the root: two shared atomics a (row, feature), every byte of the bins read once in whole sectors."""
+    """At the root: two shared atomics a (row, feature).
+
+    Every byte of the bins read once in whole sectors.
+    """
     n, n_features = 4096, 32
     rng = np.random.default_rng(0)
     x = rng.normal(size=(n, n_features)).astype(np.float32)
@@ -64,7 +90,10 @@ def test_atomics_and_reads_of_the_histogram_kernel():
         counts = control.kernel_counts()
     assert counts["build_histograms"]["shared_atomics"] == 2 * n * n_features
     assert counts["build_histograms:bins"]["load_sectors"] == n * n_features // 32
-    assert counts["build_histograms"]["global_atomics"] < counts["build_histograms"]["shared_atomics"] / 4
+    assert (
+        counts["build_histograms"]["global_atomics"]
+        < counts["build_histograms"]["shared_atomics"] / 4
+    )
 
 
 def test_check_mode_finds_nothing():
@@ -85,7 +114,10 @@ def test_memory_is_checked_before_and_given_back_after():
     model = GPUBoostRegressor(n_estimators=2, max_depth=3, device="cuda").fit(x, signal)
     assert cupy_stand_in.get_default_memory_pool().used_bytes() == used
     before = model.fingerprint()
-    with control.configure(memory_bytes=used + (2 << 20)), pytest.raises(MemoryError, match=r"training needs \d+ MiB on the device \(pool"):
+    with (
+        control.configure(memory_bytes=used + (2 << 20)),
+        pytest.raises(MemoryError, match=r"training needs \d+ MiB on the device \(pool"),
+    ):
         model.set_params(max_depth=10).fit(x, signal)
     assert model.fingerprint() == before
     assert cupy_stand_in.get_default_memory_pool().used_bytes() == used
@@ -97,7 +129,12 @@ def test_any_amount_of_shared_memory_gives_the_same_model(shared_bytes):
     x, signal, _ = workload.data()
     expected = GPUBoostRegressor(n_estimators=2, max_depth=3).fit(x, signal).fingerprint()
     with control.configure(shared_bytes=shared_bytes):
-        assert GPUBoostRegressor(n_estimators=2, max_depth=3, device="cuda").fit(x, signal).fingerprint() == expected
+        assert (
+            GPUBoostRegressor(n_estimators=2, max_depth=3, device="cuda")
+            .fit(x, signal)
+            .fingerprint()
+            == expected
+        )
 
 
 def test_a_new_loss_needs_no_cuda_code(monkeypatch):
@@ -106,9 +143,18 @@ def test_a_new_loss_needs_no_cuda_code(monkeypatch):
         s = 1.0 + d * d
         return d / s, 1.0 / s
 
-    monkeypatch.setitem(LOSSES, "squared_error", Loss("mine", pseudo_huber, "mae", LOSSES["squared_error"].base_score))
+    monkeypatch.setitem(
+        LOSSES,
+        "squared_error",
+        Loss("mine", pseudo_huber, "mae", LOSSES["squared_error"].base_score),
+    )
     x, signal, weight = workload.data()
-    models = [GPUBoostRegressor(n_estimators=3, max_depth=3, device=d).fit(x, signal, sample_weight=weight) for d in ("cpu", "cuda")]
+    models = [
+        GPUBoostRegressor(n_estimators=3, max_depth=3, device=d).fit(
+            x, signal, sample_weight=weight
+        )
+        for d in ("cpu", "cuda")
+    ]
     assert models[0].fingerprint() == models[1].fingerprint()
 
 

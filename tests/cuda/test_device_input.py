@@ -1,4 +1,7 @@
-"""Arrays on the device go into ``fit`` and ``predict`` as they are, give the bits of host arrays, and X does not come to the host."""
+"""Arrays on the device go into ``fit`` and ``predict`` as they are, give the bits of host arrays.
+
+And X does not come to the host.
+"""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +9,7 @@ import pytest
 
 from gpuboost import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.backend import device_of, get_backend
-from gpuboost.binning import SAMPLE_ROWS, BinMapper
+from gpuboost.data.binning import SAMPLE_ROWS, BinMapper
 from gpuboost.kernels.cuda import _device
 from gpuboost.kernels.cuda import binning as cuda_binning
 from gpuboost.kernels.emulation import control
@@ -55,7 +58,11 @@ class Series:
         return Series(self._values.astype(dtype), self._cp)
 
     def to_cupy(self, na_value=None):
-        return self._cp.asarray(self._values.to_numpy() if na_value is None else self._values.to_numpy(dtype=float, na_value=na_value))
+        return self._cp.asarray(
+            self._values.to_numpy()
+            if na_value is None
+            else self._values.to_numpy(dtype=float, na_value=na_value)
+        )
 
     def to_pandas(self):
         return self._values
@@ -89,11 +96,17 @@ def data(n=3000, n_features=6, dtype=np.float32, missing=True, seed=0):
 
 
 def model_for(classes, **options):
-    return (GPUBoostClassifier if classes else GPUBoostRegressor)(n_estimators=4, max_depth=4, random_state=2, **options)
+    return (GPUBoostClassifier if classes else GPUBoostRegressor)(
+        n_estimators=4, max_depth=4, random_state=2, **options
+    )
 
 
 def targets(signal, classes):
-    return np.digitize(signal, np.quantile(signal, np.arange(1, classes) / classes)) if classes else signal
+    return (
+        np.digitize(signal, np.quantile(signal, np.arange(1, classes) / classes))
+        if classes
+        else signal
+    )
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -104,7 +117,9 @@ def test_the_model_and_the_predictions_are_those_of_host_input(cp, classes, miss
     y, weight = targets(signal, classes), weight if weighted else None
     host = model_for(classes, device="cpu").fit(x, y, sample_weight=weight)
     on_device = cp.asarray(x)
-    model = model_for(classes).fit(on_device, cp.asarray(y), sample_weight=None if weight is None else cp.asarray(weight))
+    model = model_for(classes).fit(
+        on_device, cp.asarray(y), sample_weight=None if weight is None else cp.asarray(weight)
+    )
     assert model.fingerprint() == host.fingerprint()
     assert model.n_features_in_ == x.shape[1] and not hasattr(model, "feature_names_in_")
     for name in ("predict", "predict_proba", "decision_function") if classes else ("predict",):
@@ -112,7 +127,9 @@ def test_the_model_and_the_predictions_are_those_of_host_input(cp, classes, miss
         assert isinstance(found, cp.ndarray) and found.dtype == expected.dtype
         np.testing.assert_array_equal(cp.asnumpy(found), expected)
     for name in ("staged_predict", "staged_predict_proba") if classes else ("staged_predict",):
-        for found, expected in zip(getattr(model, name)(on_device), getattr(host, name)(x), strict=True):
+        for found, expected in zip(
+            getattr(model, name)(on_device), getattr(host, name)(x), strict=True
+        ):
             np.testing.assert_array_equal(cp.asnumpy(found), expected)
     np.testing.assert_array_equal(model.predict(x), host.predict(x))
 
@@ -121,24 +138,40 @@ def test_the_model_and_the_predictions_are_those_of_host_input(cp, classes, miss
 def test_eval_sets_and_early_stopping(cp, mixed):
     x, signal, weight = data()
     y = targets(signal, 2)
-    options = {"early_stopping_rounds": 1, "learning_rate": 1.0, "eval_metric": ["error", "logloss"]}
+    options = {
+        "early_stopping_rounds": 1,
+        "learning_rate": 1.0,
+        "eval_metric": ["error", "logloss"],
+    }
     evals = [(x[:500], y[:500]), (x[500:900], y[900:1300])]
-    host = model_for(2, device="cpu", **options).fit(x, y, eval_set=evals, eval_sample_weight=[None, weight[:400]])
+    host = model_for(2, device="cpu", **options).fit(
+        x, y, eval_set=evals, eval_sample_weight=[None, weight[:400]]
+    )
     places = [(cp.asarray(ex), ey if mixed else cp.asarray(ey)) for ex, ey in evals]
     if mixed:
         places[0] = evals[0]
-    model = model_for(2, **options).fit(cp.asarray(x), y, eval_set=places, eval_sample_weight=[None, cp.asarray(weight[:400])])
+    model = model_for(2, **options).fit(
+        cp.asarray(x), y, eval_set=places, eval_sample_weight=[None, cp.asarray(weight[:400])]
+    )
     assert model.fingerprint() == host.fingerprint()
-    assert model.evals_result_ == host.evals_result_ and model.best_iteration_ == host.best_iteration_ < 3
+    assert (
+        model.evals_result_ == host.evals_result_
+        and model.best_iteration_ == host.best_iteration_ < 3
+    )
 
 
 def test_an_eval_set_on_the_device_takes_training_there(cp):
     x, signal, _ = data(n=400)
     host = model_for(0, device="cpu").fit(x, signal, eval_set=(x, signal))
-    assert model_for(0).fit(x, signal, eval_set=(cp.asarray(x), signal)).evals_result_ == host.evals_result_
+    assert (
+        model_for(0).fit(x, signal, eval_set=(cp.asarray(x), signal)).evals_result_
+        == host.evals_result_
+    )
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "bool", "int8", "int32", "int64", "uint16", "uint64"])
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float32", "float64", "bool", "int8", "int32", "int64", "uint16", "uint64"]
+)
 def test_dtypes(cp, dtype):
     x, signal, _ = data(n=600, missing=False)
     x = (x * 3).round().clip(0, 100).astype(dtype)
@@ -237,9 +270,14 @@ def test_nothing_is_copied_to_another_device_in_silence(cp, device):
             other = cp.asarray(x)
         for wrapped in (other, Borrowed(other), Tensor(other)):
             assert device_of(wrapped) == "cuda:1"
-        with pytest.raises(ValueError, match=r"X is on cuda:1, but the device in use is 'cuda:0': .*device='cuda:1'"):
+        with pytest.raises(
+            ValueError,
+            match=r"X is on cuda:1, but the device in use is 'cuda:0': .*device='cuda:1'",
+        ):
             model_for(0, device="cuda:0").fit(other, signal)
-        with pytest.raises(ValueError, match=r"X of eval_set\[0\] is on cuda:0, but the device in use is 'cuda:1'"):
+        with pytest.raises(
+            ValueError, match=r"X of eval_set\[0\] is on cuda:0, but the device in use is 'cuda:1'"
+        ):
             model_for(0).fit(other, signal, eval_set=(given, signal))
         model = model_for(0).fit(other, signal)
         assert model.fingerprint() == model_for(0, device="cpu").fit(x, signal).fingerprint()
@@ -255,14 +293,18 @@ def test_x_does_not_come_to_the_host(cp, device):
     model = model_for(0).fit(given, signal, sample_weight=weight, eval_set=(given, signal))
     fitted = control.counters.snapshot()
     assert fitted["download_bytes"] < x.nbytes / 20
-    assert fitted["upload_bytes"] < x.nbytes * 2  # y, weights, raw scores, row numbers; X would come on top
+    assert (
+        fitted["upload_bytes"] < x.nbytes * 2
+    )  # y, weights, raw scores, row numbers; X would come on top
     control.counters.reset()
     model.predict(given)
     assert control.counters.download_bytes == 0
 
 
 def test_host_input_is_recognised_without_a_look_at_cuda(monkeypatch):
-    monkeypatch.setattr("gpuboost.backend._device_arrays", lambda: pytest.fail("a plain array was looked at twice"))
+    monkeypatch.setattr(
+        "gpuboost.backend._device_arrays", lambda: pytest.fail("a plain array was looked at twice")
+    )
     x, signal, _ = data(n=30)
     assert device_of(x) is None
     model_for(0).fit(x, signal).predict(x)
@@ -288,7 +330,9 @@ def test_cuts_are_those_of_the_host(cp, dtype, max_bins, weighted, monkeypatch):
     x = np.column_stack([rng.normal(size=n) * 50, rng.integers(0, 5, n), np.where(rng.random(n) < 0.8, 0, rng.normal(size=n) * 900),
                          rng.exponential(size=n) ** 9, np.full(n, 7.0), rng.integers(0, 300, n)])  # fmt: skip
     if dtype is not np.int64:
-        x = np.column_stack([x, rng.choice([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e308], n), np.full(n, np.nan)])
+        x = np.column_stack(
+            [x, rng.choice([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e308], n), np.full(n, np.nan)]
+        )
         x[rng.random(x.shape) < 0.05] = np.nan
     with np.errstate(over="ignore"):
         x = x.astype(dtype)
@@ -300,11 +344,21 @@ def test_cuts_are_those_of_the_host(cp, dtype, max_bins, weighted, monkeypatch):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_cuts_of_sampled_rows(cp, weighted):
-    """Columns with few values, with many, and with few in the sample only: the last two kinds need all rows."""
+    """Columns with few values, with many, and with few in the sample only.
+
+    The last two kinds need all rows.
+    """
     n = SAMPLE_ROWS + 5000
     rng = np.random.default_rng(5)
     rare = np.where(np.arange(n) % 20_000 == 7, np.arange(n), rng.integers(0, 9, n))
-    x = np.column_stack([rng.normal(size=n), rng.integers(0, 9, n), rare, np.where(rng.random(n) < 0.995, 0.0, rng.normal(size=n))])
+    x = np.column_stack(
+        [
+            rng.normal(size=n),
+            rng.integers(0, 9, n),
+            rare,
+            np.where(rng.random(n) < 0.995, 0.0, rng.normal(size=n)),
+        ]
+    )
     weight = rng.integers(0, 4, n).astype(float) if weighted else np.empty(0)
     for host, found in zip(*both_cuts(cp, x, weight), strict=True):
         np.testing.assert_array_equal(host, found)

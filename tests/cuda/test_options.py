@@ -1,4 +1,6 @@
-"""Every parameter of the estimators on every device: it works, with the same model, or ``fit`` raises. docs/options.md is made from this.
+"""Every parameter of the estimators on every device.
+
+It works, with the same model, or ``fit`` raises. docs/options.md is made from this.
 
 ``PYTHONPATH=. GPUBOOST_EMULATE_CUDA=1 python tests/cuda/test_options.py`` writes the page anew.
 """
@@ -27,7 +29,12 @@ VALUES = {
     "learning_rate": {"learning_rate": 0.5},
     "max_depth": {"max_depth": 2},
     "max_leaves": {"max_leaves": 5},
-    "leaves_per_step": {"leaves_per_step": 3, "grow_policy": "leafwise", "max_leaves": 6, "max_depth": None},
+    "leaves_per_step": {
+        "leaves_per_step": 3,
+        "grow_policy": "leafwise",
+        "max_leaves": 6,
+        "max_depth": None,
+    },
     "grow_policy": {"grow_policy": "symmetric"},
     "max_bins": {"max_bins": 16},
     "min_child_weight": {"min_child_weight": 30.0},
@@ -59,7 +66,9 @@ def train(kind, device, options):
     if kind is GPUBoostClassifier and options.get("eval_metric"):
         options = {**options, "eval_metric": "error"}
     evals = x[:300], y[300:600]  # targets of other rows: the metric soon gets worse
-    return kind(**{"n_estimators": 2, "max_depth": 3, **options, "device": device}).fit(x, y, eval_set=evals)
+    return kind(**{"n_estimators": 2, "max_depth": 3, **options, "device": device}).fit(
+        x, y, eval_set=evals
+    )
 
 
 def cases():
@@ -76,7 +85,9 @@ def outcome(estimator, parameter):
     assert cuda.fingerprint() == cpu.fingerprint()
     others = {name: value for name, value in options.items() if name != parameter}
     changed = cpu.fingerprint() != train(kind, "cpu", others).fingerprint()
-    assert changed != (parameter in SAME_MODEL), "the value must show that the parameter is not ignored"
+    assert changed != (parameter in SAME_MODEL), (
+        "the value must show that the parameter is not ignored"
+    )
     return "same model"
 
 
@@ -87,7 +98,12 @@ def test_every_parameter_works_on_cuda(estimator, parameter, capsys):
 
 def page():
     """The table of options and devices."""
-    lines = ["# Options and devices", "", "Made from `tests/cuda/test_options.py`, which trains with each of these on both devices.", ""]
+    lines = [
+        "# Options and devices",
+        "",
+        "Made from `tests/cuda/test_options.py`, which trains with each of these on both devices.",
+        "",
+    ]
     lines += ["| parameter | estimators | cpu | cuda |", "|---|---|---|---|"]
     for parameter in VALUES:
         own = ", ".join(e for e, p in cases() if p == parameter)

@@ -28,7 +28,11 @@ def make(n, n_features, classes, missing, seed=0):
     signal = x[:, 0] + x[:, -1] * x[:, n_features // 2] + 0.5 * rng.normal(size=n)
     if missing:
         x[rng.random(x.shape) < 0.1] = np.nan
-    y = signal if not classes else np.digitize(signal, np.quantile(signal, np.arange(1, classes) / classes))
+    y = (
+        signal
+        if not classes
+        else np.digitize(signal, np.quantile(signal, np.arange(1, classes) / classes))
+    )
     return x, y, rng.exponential(size=n)
 
 
@@ -52,7 +56,10 @@ def assert_same(cpu, cuda):
 
 
 def options_of(names, policy):
-    options = {"grow_policy": policy, "max_leaves" if policy == "leafwise" else "max_depth": 12 if policy == "leafwise" else 4}
+    options = {
+        "grow_policy": policy,
+        "max_leaves" if policy == "leafwise" else "max_depth": 12 if policy == "leafwise" else 4,
+    }
     for name in names:
         options |= OPTIONS[name]
     return options
@@ -60,8 +67,20 @@ def options_of(names, policy):
 
 def check(n, n_features, classes, policy, names, **more):
     x, y, weight = make(n, n_features, classes, "missing" in names)
-    early = {"eval_rows": n // 4, "n_estimators": 6, "learning_rate": 1.0} if "early" in names else {}
-    assert_same(*both(x, y, classes, weight if "weights" in names else None, **early, **options_of(names, policy), **more))
+    early = (
+        {"eval_rows": n // 4, "n_estimators": 6, "learning_rate": 1.0} if "early" in names else {}
+    )
+    assert_same(
+        *both(
+            x,
+            y,
+            classes,
+            weight if "weights" in names else None,
+            **early,
+            **options_of(names, policy),
+            **more,
+        )
+    )
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -96,7 +115,17 @@ ODD = {
     "2 bins": (3000, 6, {"max_bins": 2}),
     "256 bins": (9000, 6, {"max_bins": 256}),
     "rows counted": (3000, 6, {"min_samples_leaf": 40}),
-    "penalties": (3000, 6, {"reg_alpha": 2.0, "reg_lambda": 0.0, "max_delta_step": 0.3, "min_split_gain": 0.5, "min_child_weight": 3.0}),
+    "penalties": (
+        3000,
+        6,
+        {
+            "reg_alpha": 2.0,
+            "reg_lambda": 0.0,
+            "max_delta_step": 0.3,
+            "min_split_gain": 0.5,
+            "min_child_weight": 3.0,
+        },
+    ),
     "many leaves": (6000, 6, {"max_depth": 9}),
     "several leaves at once": (3000, 6, {"leaves_per_step": 4, "max_leaves": 20}),
 }

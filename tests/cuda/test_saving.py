@@ -1,4 +1,7 @@
-"""A model that was trained on a device is saved as the very file of the CPU's, and loads where there is no device."""
+"""A model that was trained on a device is saved as the very file of the CPU's.
+
+And loads where there is no device.
+"""
 
 import numpy as np
 import pytest
@@ -12,7 +15,9 @@ TREES = {"max_depth": 4, "n_jobs": 1}
     "model",
     [
         gb.GPUBoostClassifier(n_estimators=3, **TREES),
-        gb.RandomForestRegressor(n_estimators=3, keep_targets=True, oob_score=True, max_samples=0.5, **TREES),
+        gb.RandomForestRegressor(
+            n_estimators=3, keep_targets=True, oob_score=True, max_samples=0.5, **TREES
+        ),
         gb.DecisionTreeClassifier(splitter="hist", **TREES),
         gb.AdaBoostClassifier(splitter="hist", n_estimators=3, **TREES),
     ],

@@ -1,4 +1,7 @@
-"""Classical trees on ``device="cuda"``: those of ``device="cpu"``, bit for bit, or an error when ``fit`` starts."""
+"""Classical trees on ``device="cuda"``.
+
+Those of ``device="cpu"``, bit for bit, or an error when ``fit`` starts.
+"""
 
 from dataclasses import fields
 
@@ -29,12 +32,17 @@ FORESTS = {
 }
 
 #: How many trees the tests grow.
-FEW = {kind: {"n_estimators": 2} for kind in (*FORESTS.values(), AdaBoostClassifier, AdaBoostRegressor)}
+FEW = {
+    kind: {"n_estimators": 2} for kind in (*FORESTS.values(), AdaBoostClassifier, AdaBoostRegressor)
+}
 FEW |= {DecisionTreeClassifier: {}, DecisionTreeRegressor: {}}
 
 
 def make(n=180, n_features=5, classes=0, missing=True, seed=0):
-    """A matrix with a coarse column, a constant one and one that is always missing; targets; weights, some of them 0."""
+    """A matrix with a coarse column, a constant one and one that is always missing; targets.
+
+    Weights, some of them 0.
+    """
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, n_features))
     x[:, 1] = np.round(x[:, 1])
@@ -43,18 +51,30 @@ def make(n=180, n_features=5, classes=0, missing=True, seed=0):
     if missing:
         x[rng.random(x.shape) < 0.15] = np.nan
         x[:, 3] = np.nan
-    y = np.digitize(signal, np.quantile(signal, np.arange(1, classes) / classes)) if classes else signal
+    y = (
+        np.digitize(signal, np.quantile(signal, np.arange(1, classes) / classes))
+        if classes
+        else signal
+    )
     return x, y, rng.exponential(size=n) * (rng.random(n) > 0.1)
 
 
 def assert_same(kind, x, y, weight=None, **options):
-    """Train on both devices and compare everything that the trees hold; returns the model of the CPU."""
+    """Train on both devices and compare everything that the trees hold.
+
+    Returns the model of the CPU.
+    """
     options = FEW[kind] | options
-    cpu, cuda = (kind(random_state=3, device=device, **options).fit(x, y, sample_weight=weight) for device in ("cpu", "cuda"))
+    cpu, cuda = (
+        kind(random_state=3, device=device, **options).fit(x, y, sample_weight=weight)
+        for device in ("cpu", "cuda")
+    )
     assert cuda.fingerprint() == cpu.fingerprint()
     for a, b in zip(cpu._forest.trees, cuda._forest.trees, strict=True):
         for field in fields(a):
-            np.testing.assert_array_equal(getattr(a, field.name), getattr(b, field.name), err_msg=field.name)
+            np.testing.assert_array_equal(
+                getattr(a, field.name), getattr(b, field.name), err_msg=field.name
+            )
     np.testing.assert_array_equal(cuda.predict(x), cpu.predict(x))
     return cpu
 
@@ -100,7 +120,9 @@ def test_each_option(forest, name):
     assert_same(FORESTS[forest], x, y, weight, **OPTIONS[name])
 
 
-@pytest.mark.parametrize("class_weight", ["balanced", "balanced_subsample", {0: 1.0, 1: 3.5, 2: 0.1}])
+@pytest.mark.parametrize(
+    "class_weight", ["balanced", "balanced_subsample", {0: 1.0, 1: 3.5, 2: 0.1}]
+)
 def test_class_weight(class_weight):
     x, y, weight = make(classes=3)
     assert_same(RandomForestClassifier, x, y, weight, class_weight=class_weight)
@@ -164,14 +186,19 @@ def test_the_order_of_threads_and_blocks_does_not_matter(forest, order, device):
 
 @pytest.mark.parametrize("forest", FORESTS)
 def test_check_mode_finds_nothing(forest, device):
-    """With all 255 bins and several outputs; ``test_device.py`` runs the trainings of the workload in all orders."""
+    """With all 255 bins and several outputs.
+
+    ``test_device.py`` runs the trainings of the workload in all orders.
+    """
     if device != "emulated":
         pytest.skip("a GPU has no check mode")
     x, a, weight = make(n=400, classes=3 if "classes" in forest else 0)
     _, b, _ = make(n=400, classes=2 if "classes" in forest else 0, seed=1)
     control.clear_reports()
     with control.configure(order="random", seed=2, mode="check"):
-        assert_same(FORESTS[forest], x, np.stack([a, b], axis=1), weight, max_depth=4, max_features=2)
+        assert_same(
+            FORESTS[forest], x, np.stack([a, b], axis=1), weight, max_depth=4, max_features=2
+        )
     assert control.reports() == []
 
 
@@ -179,17 +206,29 @@ def test_batches_and_threads_do_not_matter(monkeypatch):
     x, y, _ = make(classes=2)
     expected = assert_same(RandomForestClassifier, x, y, n_estimators=5).fingerprint()
     monkeypatch.setattr(trees, "MAX_TREES", 2)
-    assert RandomForestClassifier(5, random_state=3, n_jobs=2, device="cuda:0").fit(x, y).fingerprint() == expected
+    assert (
+        RandomForestClassifier(5, random_state=3, n_jobs=2, device="cuda:0").fit(x, y).fingerprint()
+        == expected
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.*in the bags of all")
 def test_out_of_bag_quantiles_and_warm_start():
     x, y, _ = make()
     options = {"oob_score": True, "keep_targets": True, "random_state": 1, "min_samples_leaf": 5}
-    cpu, cuda = (RandomForestRegressor(10, device=device, **options).fit(x, y) for device in ("cpu", "cuda"))
+    cpu, cuda = (
+        RandomForestRegressor(10, device=device, **options).fit(x, y) for device in ("cpu", "cuda")
+    )
     assert cuda.oob_score_ == cpu.oob_score_
-    np.testing.assert_array_equal(cuda.predict_quantiles(x, [0.1, 0.9]), cpu.predict_quantiles(x, [0.1, 0.9]))
-    grown = RandomForestRegressor(4, device="cuda", warm_start=True, **options).fit(x, y).set_params(n_estimators=10).fit(x, y)
+    np.testing.assert_array_equal(
+        cuda.predict_quantiles(x, [0.1, 0.9]), cpu.predict_quantiles(x, [0.1, 0.9])
+    )
+    grown = (
+        RandomForestRegressor(4, device="cuda", warm_start=True, **options)
+        .fit(x, y)
+        .set_params(n_estimators=10)
+        .fit(x, y)
+    )
     assert grown.fingerprint() == cpu.fingerprint()
 
 
@@ -209,23 +248,63 @@ def test_launches_follow_the_levels_not_the_nodes(device):
 def test_the_logarithm_is_that_of_the_cpu(device):
     if device != "emulated":
         pytest.skip("compiles a kernel for the emulated device")
-    kernel = 'extern "C" __global__ void logs(const double* x, double* out) { out[blockIdx.x] = natural_log(x[blockIdx.x]); }'
-    x = np.concatenate([2.0 ** np.arange(-1074, 1024), np.linspace(0.1, 4.0, 999), np.random.default_rng(0).exponential(size=999), [0.0]])
+    kernel = (
+        'extern "C" __global__ void logs(const double* x, double* out) { out[blockIdx.x] '
+        "= natural_log(x[blockIdx.x]); }"
+    )
+    x = np.concatenate(
+        [
+            2.0 ** np.arange(-1074, 1024),
+            np.linspace(0.1, 4.0, 999),
+            np.random.default_rng(0).exponential(size=999),
+            [0.0],
+        ]
+    )
     out = cupy_stand_in.empty(x.shape)
-    module = cupy_stand_in.RawModule(code=_compile.source("reduce", 16, False) + kernel, options=_compile.OPTIONS)
+    module = cupy_stand_in.RawModule(
+        code=_compile.source("reduce", 16, False) + kernel, options=_compile.OPTIONS
+    )
     module.get_function("logs")((len(x),), (1,), (cupy_stand_in.asarray(x), out))
     np.testing.assert_array_equal(out.get(), [formulas.log(value) for value in x])
 
 
 REFUSED = {
-    "exact splitter": (DecisionTreeClassifier, {}, "splitter='exact' is not available on device='cuda': use splitter='hist'"),
-    "random splitter": (DecisionTreeRegressor, {"splitter": "random"}, "splitter='random' is not available"),
-    "midpoint splitter": (DecisionTreeRegressor, {"splitter": "midpoint"}, "splitter='midpoint' is not available"),
+    "exact splitter": (
+        DecisionTreeClassifier,
+        {},
+        "splitter='exact' is not available on device='cuda': use splitter='hist'",
+    ),
+    "random splitter": (
+        DecisionTreeRegressor,
+        {"splitter": "random"},
+        "splitter='random' is not available",
+    ),
+    "midpoint splitter": (
+        DecisionTreeRegressor,
+        {"splitter": "midpoint"},
+        "splitter='midpoint' is not available",
+    ),
     "exact AdaBoost": (AdaBoostClassifier, {}, "splitter='exact' is not available"),
-    "median": (RandomForestRegressor, {"criterion": "absolute_error"}, "criterion='absolute_error' is not available on device='cuda'"),
-    "AdaBoost's median": (AdaBoostRegressor, {"criterion": "absolute_error", "splitter": "hist"}, "criterion='absolute_error' is not"),
-    "best first": (RandomForestClassifier, {"max_leaf_nodes": 5}, "max_leaf_nodes=5 is not available on device='cuda': use max_depth"),
-    "categories": (ExtraTreesClassifier, {"categorical_features": [1]}, r"categorical_features=\[1\] is not available on device='cuda'"),
+    "median": (
+        RandomForestRegressor,
+        {"criterion": "absolute_error"},
+        "criterion='absolute_error' is not available on device='cuda'",
+    ),
+    "AdaBoost's median": (
+        AdaBoostRegressor,
+        {"criterion": "absolute_error", "splitter": "hist"},
+        "criterion='absolute_error' is not",
+    ),
+    "best first": (
+        RandomForestClassifier,
+        {"max_leaf_nodes": 5},
+        "max_leaf_nodes=5 is not available on device='cuda': use max_depth",
+    ),
+    "categories": (
+        ExtraTreesClassifier,
+        {"categorical_features": [1]},
+        r"categorical_features=\[1\] is not available on device='cuda'",
+    ),
 }
 
 
@@ -244,7 +323,11 @@ def test_more_classes_or_outputs_than_shared_memory_holds():
     x, _, _ = make(n=600, missing=False)
     y = np.arange(600) % 40
     with pytest.raises(
-        ValueError, match="y has 40 classes .* room for [12][0-9] with features of 255 bins: use device='cpu', or a lower max_bins"
+        ValueError,
+        match=(
+            "y has 40 classes .* room for [12][0-9] with features of 255 bins: use "
+            "device='cpu', or a lower max_bins"
+        ),
     ):
         RandomForestClassifier(2, device="cuda").fit(x, y)
     assert_same(RandomForestClassifier, x, y, max_bins=32, max_depth=4)
@@ -257,7 +340,10 @@ def test_memory_is_checked_before_and_given_back_after(device):
         pytest.skip("a GPU has the memory it has")
     x, y, _ = make(n=3000)
     used = cupy_stand_in.get_default_memory_pool().used_bytes()
-    with control.configure(memory_bytes=used + (80 << 10)), pytest.raises(MemoryError, match="training needs .*fewer rows or device='cpu'"):
+    with (
+        control.configure(memory_bytes=used + (80 << 10)),
+        pytest.raises(MemoryError, match="training needs .*fewer rows or device='cpu'"),
+    ):
         RandomForestRegressor(2, device="cuda").fit(x, y)
     assert cupy_stand_in.get_default_memory_pool().used_bytes() == used
 
@@ -268,5 +354,8 @@ def test_auto_is_the_cpu_and_input_is_on_the_host(device):
     model = RandomForestClassifier(2, device="auto").fit(x, y)
     assert control.counters.snapshot()["launches"] == {}
     if device == "emulated":
-        with pytest.raises(ValueError, match="X must be on the host: RandomForestClassifier takes no arrays on a device"):
+        with pytest.raises(
+            ValueError,
+            match="X must be on the host: RandomForestClassifier takes no arrays on a device",
+        ):
             model.fit(cupy_stand_in.asarray(x), y)

@@ -1,8 +1,16 @@
-"""Small trainings that together run every kernel in every way: what check mode and the mutation score are run on."""
+"""Small trainings that together run every kernel in every way.
+
+What check mode and the mutation score are run on.
+"""
 
 import numpy as np
 
-from gpuboost import ExtraTreesRegressor, GPUBoostClassifier, GPUBoostRegressor, RandomForestClassifier
+from gpuboost import (
+    ExtraTreesRegressor,
+    GPUBoostClassifier,
+    GPUBoostRegressor,
+    RandomForestClassifier,
+)
 
 
 def data(n=2600, n_features=18, seed=0):
@@ -22,27 +30,60 @@ def trainings():
     small = {"n_estimators": 3, "random_state": 1}
 
     def depthwise(device):
-        model = GPUBoostClassifier(max_depth=4, min_samples_leaf=20, colsample_bylevel=0.7, colsample_bynode=0.8, device=device, **small)
+        model = GPUBoostClassifier(
+            max_depth=4,
+            min_samples_leaf=20,
+            colsample_bylevel=0.7,
+            colsample_bynode=0.8,
+            device=device,
+            **small,
+        )
         return model.fit(x, labels, sample_weight=weight, eval_set=(x[:500], labels[:500]))
 
     def leafwise(device):
-        model = GPUBoostRegressor(grow_policy="leafwise", max_leaves=7, leaves_per_step=2, subsample=0.6, device=device, **small)
+        model = GPUBoostRegressor(
+            grow_policy="leafwise",
+            max_leaves=7,
+            leaves_per_step=2,
+            subsample=0.6,
+            device=device,
+            **small,
+        )
         return model.fit(x, signal)
 
     def symmetric(device):
-        options = {"grow_policy": "symmetric", "max_depth": 3, "colsample_bytree": 0.7, "min_samples_leaf": 3}
-        return GPUBoostClassifier(**options, device=device, **small).fit(x, np.digitize(signal, [-0.5, 0.5]))
+        options = {
+            "grow_policy": "symmetric",
+            "max_depth": 3,
+            "colsample_bytree": 0.7,
+            "min_samples_leaf": 3,
+        }
+        return GPUBoostClassifier(**options, device=device, **small).fit(
+            x, np.digitize(signal, [-0.5, 0.5])
+        )
 
     def symmetric_without_missing_values(device):
-        return GPUBoostRegressor(grow_policy="symmetric", max_depth=3, device=device, **small).fit(np.nan_to_num(x), signal)
+        return GPUBoostRegressor(grow_policy="symmetric", max_depth=3, device=device, **small).fit(
+            np.nan_to_num(x), signal
+        )
 
     def forest(device):
-        options = {"n_estimators": 2, "max_depth": 4, "max_bins": 60, "max_features": 9, "random_state": 1}
+        options = {
+            "n_estimators": 2,
+            "max_depth": 4,
+            "max_bins": 60,
+            "max_features": 9,
+            "random_state": 1,
+        }
         model = RandomForestClassifier(criterion="entropy", device=device, **options)
-        return model.fit(x[:700], np.digitize(signal[:700], [-0.5, 0.5]), sample_weight=weight[:700])
+        return model.fit(
+            x[:700], np.digitize(signal[:700], [-0.5, 0.5]), sample_weight=weight[:700]
+        )
 
     def extra_trees(device):
-        return ExtraTreesRegressor(2, max_depth=3, max_bins=60, device=device, random_state=1).fit(x[:600], signal[:600])
+        return ExtraTreesRegressor(2, max_depth=3, max_bins=60, device=device, random_state=1).fit(
+            x[:600], signal[:600]
+        )
 
     return {
         "depthwise": depthwise,
@@ -59,5 +100,6 @@ def runs(training, file):
     return file == "common.cuh" or (training in ("forest", "extra trees")) == (file == "cart.cu")
 
 
-#: Devices on which the trainings are run: a block has one tile to build or many, and shared memory has room for histograms or has not.
+#: Devices on which the trainings are run: a block has one tile to build or many, and shared memory
+#: has room for histograms or has not.
 DEVICES = ({}, {"n_multiprocessors": 1}, {"n_multiprocessors": 1, "shared_bytes": 4 << 10})

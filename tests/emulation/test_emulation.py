@@ -1,4 +1,7 @@
-"""The emulated device runs correct kernels right in any order, and its check mode sees what is wrong with the others."""
+"""The emulated device runs correct kernels right in any order.
+
+And its check mode sees what is wrong with the others.
+"""
 
 import numpy as np
 import pytest
@@ -127,7 +130,12 @@ def test_correct_kernels(mode, order, rng):
         np.testing.assert_array_equal(wide.get() >> np.uint64(40), np.arange(32) ^ 1)
         i, l, d, f = (cupy.zeros(2, t) for t in (np.int32, np.uint64, np.float64, np.float32))
         kernel("atomics")((3,), (40,), (i, l, d, f))
-        assert (i.get().tolist(), l.get()[0] >> np.uint64(33), d.get()[0], f.get()[0]) == ([120, 39], 120, 60.0, 60.0)
+        assert (i.get().tolist(), l.get()[0] >> np.uint64(33), d.get()[0], f.get()[0]) == (
+            [120, 39],
+            120,
+            60.0,
+            60.0,
+        )
         items = np.zeros(4, np.dtype([("value", np.float64), ("place", np.int32)], align=True))
         items["value"], items["place"] = 1.5, np.arange(4)
         out = cupy.empty(4, np.float64)
@@ -137,13 +145,37 @@ def test_correct_kernels(mode, order, rng):
 
 
 BROKEN = {
-    "no_barrier": ((1,), (64,), lambda: (device(range(64), np.int32), cupy.empty(64, np.int32)), 0, "race, shared"),
-    "no_last_barrier": ((1,), (64,), lambda: (device(range(4), np.int32), cupy.empty(256, np.int32)), 0, "race, shared"),
-    "no_atomic": ((1,), (64,), lambda: (cupy.zeros(64, np.uint8), cupy.empty(256, np.int32)), 0, "race, shared"),
+    "no_barrier": (
+        (1,),
+        (64,),
+        lambda: (device(range(64), np.int32), cupy.empty(64, np.int32)),
+        0,
+        "race, shared",
+    ),
+    "no_last_barrier": (
+        (1,),
+        (64,),
+        lambda: (device(range(4), np.int32), cupy.empty(256, np.int32)),
+        0,
+        "race, shared",
+    ),
+    "no_atomic": (
+        (1,),
+        (64,),
+        lambda: (cupy.zeros(64, np.uint8), cupy.empty(256, np.int32)),
+        0,
+        "race, shared",
+    ),
     "uninitialised": ((1,), (64,), lambda: (cupy.empty(64, np.int32),), 0, "uninitialised shared"),
     "outside": ((1,), (64,), lambda: (cupy.empty(64, np.int32),), 0, "out of bounds"),
     "between_blocks": ((2,), (64,), lambda: (cupy.empty(128, np.int32),), 0, "race, global"),
-    "misaligned": ((1,), (4,), lambda: (cupy.zeros(16, np.int32), cupy.empty(4, np.uint64)), 0, "misaligned"),
+    "misaligned": (
+        (1,),
+        (4,),
+        lambda: (cupy.zeros(16, np.int32), cupy.empty(4, np.uint64)),
+        0,
+        "misaligned",
+    ),
     "too_little_shared": ((1,), (64,), lambda: (cupy.empty(64, np.int32),), 128, "out of bounds"),
 }
 
@@ -158,7 +190,10 @@ def test_check_mode_sees_what_is_wrong(name):
     control.clear_reports()
 
 
-@pytest.mark.parametrize(("name", "text"), [("divergent", "barrier is reached by 16 of 32"), ("wrong_mask", "has returned|do not come")])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("divergent", "barrier is reached by 16 of 32"), ("wrong_mask", "has returned|do not come")],
+)
 def test_threads_that_do_not_come_are_an_error(mode, name, text):
     with control.configure(mode=mode), pytest.raises(RuntimeError, match=text):
         kernel(name)((1,), (32,), (cupy.empty(64, np.int32),))
@@ -210,13 +245,25 @@ def test_counts():
     control.clear_kernel_counts()
     with control.configure(mode="count"):
         kernel("copy16")(
-            (1,), (64,), (cupy.zeros((64, 4), np.uint32).reshape(64, 4).view(np.dtype("V16")), cupy.empty(64, np.dtype("V16")))
+            (1,),
+            (64,),
+            (
+                cupy.zeros((64, 4), np.uint32).reshape(64, 4).view(np.dtype("V16")),
+                cupy.empty(64, np.dtype("V16")),
+            ),
         )
         kernel("strided")((1,), (64,), (cupy.zeros(512, np.int32), cupy.empty(64, np.int32)))
-        kernel("histogram")((2,), (64,), (cupy.zeros(1000, np.uint8), cupy.zeros(256, np.int32), np.int32(1000)))
+        kernel("histogram")(
+            (2,), (64,), (cupy.zeros(1000, np.uint8), cupy.zeros(256, np.int32), np.int32(1000))
+        )
     counts = control.kernel_counts()
     assert counts["copy16"]["load_sectors"] == 64 * 16 // 32
-    assert counts["strided"]["load_sectors"] == 64 and counts["strided"]["store_sectors"] == 64 * 4 // 32
+    assert (
+        counts["strided"]["load_sectors"] == 64
+        and counts["strided"]["store_sectors"] == 64 * 4 // 32
+    )
     assert counts["histogram"]["shared_atomics"] == 1000
-    assert counts["histogram"]["shared_atomic_passes"] == 1000  # all rows in one bin: every lane waits for the others
+    assert (
+        counts["histogram"]["shared_atomic_passes"] == 1000
+    )  # all rows in one bin: every lane waits for the others
     assert control.counters.n_launches == 3

@@ -4,7 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn import ensemble
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine, make_classification
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_iris,
+    load_wine,
+    make_classification,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -13,7 +19,12 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from gpuboost import AdaBoostClassifier, AdaBoostRegressor, GPUBoostClassifier, importance
 
 #: scikit-learn excuses its own AdaBoost regressor (and classifier) from this.
-EXCUSED = {(AdaBoostRegressor, "check_sample_weight_equivalence_on_dense_data"): "rows are drawn: a weight of 2 is not two rows"}
+EXCUSED = {
+    (
+        AdaBoostRegressor,
+        "check_sample_weight_equivalence_on_dense_data",
+    ): "rows are drawn: a weight of 2 is not two rows"
+}
 CHECKS = [
     (e, c) for estimator in (AdaBoostClassifier(n_estimators=5), AdaBoostRegressor(n_estimators=5))
     for e, c in estimator_checks_generator(estimator, mark=None)
@@ -21,7 +32,11 @@ CHECKS = [
 
 
 @pytest.mark.filterwarnings("ignore:AdaBoost stopped")
-@pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=lambda v: getattr(getattr(v, "func", v), "__name__", None) or repr(v))
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    CHECKS,
+    ids=lambda v: getattr(getattr(v, "func", v), "__name__", None) or repr(v),
+)
 def test_check_estimator(estimator, check):
     reason = EXCUSED.get((type(estimator), check.func.__name__))
     if reason is not None:
@@ -43,9 +58,16 @@ DATA = {
 
 
 def rounds_alike(ours, theirs, x):
-    """Rounds in which both grew the same tree: where two cuts are equally good, scikit-learn takes one of them at random."""
+    """Rounds in which both grew the same tree.
+
+    Where two cuts are equally good, scikit-learn takes one of them at random.
+    """
     pairs = zip(ours._forest.trees, theirs.estimators_, strict=False)
-    alike = [a.feature[0] == b.tree_.feature[0] and abs(a.threshold[0] - b.tree_.threshold[0]) < 1e-5 * x.std() for a, b in pairs]
+    alike = [
+        a.feature[0] == b.tree_.feature[0]
+        and abs(a.threshold[0] - b.tree_.threshold[0]) < 1e-5 * x.std()
+        for a, b in pairs
+    ]
     return alike.index(False) if False in alike else len(alike)
 
 
@@ -57,16 +79,26 @@ def test_rounds_are_those_of_scikit_learn(name, learning_rate):
     ours = AdaBoostClassifier(n_estimators=30, learning_rate=learning_rate).fit(x, y)
     best = 0
     for seed in range(5):  # its tie-breaking
-        theirs = ensemble.AdaBoostClassifier(n_estimators=30, learning_rate=learning_rate, random_state=seed).fit(x, y)
+        theirs = ensemble.AdaBoostClassifier(
+            n_estimators=30, learning_rate=learning_rate, random_state=seed
+        ).fit(x, y)
         n = rounds_alike(ours, theirs, x)
         best = max(best, n)
-        np.testing.assert_allclose(ours.estimator_errors_[:n], theirs.estimator_errors_[:n], rtol=1e-6)
-        np.testing.assert_allclose(ours.estimator_weights_[:n], theirs.estimator_weights_[:n], rtol=1e-6)
+        np.testing.assert_allclose(
+            ours.estimator_errors_[:n], theirs.estimator_errors_[:n], rtol=1e-6
+        )
+        np.testing.assert_allclose(
+            ours.estimator_weights_[:n], theirs.estimator_weights_[:n], rtol=1e-6
+        )
         if n == len(theirs.estimators_) == ours.n_estimators_:
-            np.testing.assert_allclose(ours.decision_function(x), theirs.decision_function(x), atol=1e-6)
+            np.testing.assert_allclose(
+                ours.decision_function(x), theirs.decision_function(x), atol=1e-6
+            )
             np.testing.assert_allclose(ours.predict_proba(x), theirs.predict_proba(x), atol=1e-6)
             np.testing.assert_array_equal(ours.predict(x), theirs.predict(x))
-            np.testing.assert_allclose(ours.feature_importances_, theirs.feature_importances_, atol=1e-6)
+            np.testing.assert_allclose(
+                ours.feature_importances_, theirs.feature_importances_, atol=1e-6
+            )
     assert best == (3 if name == "iris" else 30)  # petal length and width of iris are equally good
 
 
@@ -74,10 +106,16 @@ def test_rounds_are_those_of_scikit_learn(name, learning_rate):
 def test_deeper_trees_and_weights(rng, n_classes):
     x, y = generated(n_classes)
     weight = rng.random(len(y))
-    ours = AdaBoostClassifier(n_estimators=10, max_depth=3, criterion="entropy").fit(x, y, sample_weight=weight)
+    ours = AdaBoostClassifier(n_estimators=10, max_depth=3, criterion="entropy").fit(
+        x, y, sample_weight=weight
+    )
     tree = DecisionTreeClassifier(max_depth=3, criterion="entropy")
-    theirs = ensemble.AdaBoostClassifier(tree, n_estimators=10, random_state=0).fit(x, y, sample_weight=weight)
-    np.testing.assert_allclose(ours.estimator_weights_[:3], theirs.estimator_weights_[:3], rtol=1e-6)
+    theirs = ensemble.AdaBoostClassifier(tree, n_estimators=10, random_state=0).fit(
+        x, y, sample_weight=weight
+    )
+    np.testing.assert_allclose(
+        ours.estimator_weights_[:3], theirs.estimator_weights_[:3], rtol=1e-6
+    )
     assert abs(ours.score(x, y) - theirs.score(x, y)) < 0.03
 
 
@@ -85,7 +123,14 @@ def test_deeper_trees_and_weights(rng, n_classes):
 def test_stages_of_the_classifier_end_at_the_prediction(n_classes):
     x, y = generated(n_classes)
     model = AdaBoostClassifier(n_estimators=12).fit(x, y)
-    stages = [list(method(x)) for method in (model.staged_decision_function, model.staged_predict_proba, model.staged_predict)]
+    stages = [
+        list(method(x))
+        for method in (
+            model.staged_decision_function,
+            model.staged_predict_proba,
+            model.staged_predict,
+        )
+    ]
     assert [len(own) for own in stages] == [model.n_estimators_] * 3
     np.testing.assert_allclose(stages[0][-1], model.decision_function(x), atol=1e-12)
     np.testing.assert_allclose(stages[1][-1], model.predict_proba(x), atol=1e-12)
@@ -97,7 +142,10 @@ def test_stages_of_the_classifier_end_at_the_prediction(n_classes):
 
 
 def test_a_bound_on_the_training_error():
-    """Freund and Schapire: the training error is at most the product over rounds of 2 sqrt(e (1 - e))."""
+    """Freund and Schapire: the training error is at most the product over rounds of 2 sqrt(e (1 -.
+
+    E)).
+    """
     x, y = generated(2)
     model = AdaBoostClassifier(n_estimators=40).fit(x, y)
     bounds = np.cumprod(2 * np.sqrt(model.estimator_errors_ * (1 - model.estimator_errors_)))
@@ -108,11 +156,24 @@ def test_a_bound_on_the_training_error():
 def test_regressor_is_as_good_as_scikit_learn(loss):
     x, y = load_diabetes(return_X_y=True)
     ours = cross_val_score(AdaBoostRegressor(loss=loss), x, y, cv=3)
-    theirs = cross_val_score(ensemble.AdaBoostRegressor(DecisionTreeRegressor(max_depth=3), loss=loss, random_state=0), x, y, cv=3)
+    theirs = cross_val_score(
+        ensemble.AdaBoostRegressor(DecisionTreeRegressor(max_depth=3), loss=loss, random_state=0),
+        x,
+        y,
+        cv=3,
+    )
     assert abs(ours.mean() - theirs.mean()) < 0.04
-    first = [AdaBoostRegressor(loss=loss, n_estimators=1, random_state=s).fit(x, y).estimator_errors_[0] for s in range(20)]
+    first = [
+        AdaBoostRegressor(loss=loss, n_estimators=1, random_state=s).fit(x, y).estimator_errors_[0]
+        for s in range(20)
+    ]
     tree = DecisionTreeRegressor(max_depth=3)
-    twin = [ensemble.AdaBoostRegressor(tree, loss=loss, n_estimators=1, random_state=s).fit(x, y).estimator_errors_[0] for s in range(20)]
+    twin = [
+        ensemble.AdaBoostRegressor(tree, loss=loss, n_estimators=1, random_state=s)
+        .fit(x, y)
+        .estimator_errors_[0]
+        for s in range(20)
+    ]
     spread = np.hypot(np.std(first), np.std(twin)) / np.sqrt(20)
     assert abs(np.mean(first) - np.mean(twin)) < 4 * spread
 
@@ -133,7 +194,10 @@ def test_rows_of_weight_0_are_as_if_not_there(rng, kind):
     x, y = generated(2)
     weight = np.where(rng.random(len(y)) < 0.3, 0.0, 1.0)
     present = weight > 0
-    a, b = kind(n_estimators=8).fit(x, y, sample_weight=weight), kind(n_estimators=8).fit(x[present], y[present])
+    a, b = (
+        kind(n_estimators=8).fit(x, y, sample_weight=weight),
+        kind(n_estimators=8).fit(x[present], y[present]),
+    )
     np.testing.assert_allclose(a.estimator_weights_, b.estimator_weights_, rtol=1e-10)
     np.testing.assert_array_equal(a.predict(x), b.predict(x))
 
@@ -142,26 +206,46 @@ def test_rows_of_weight_0_are_as_if_not_there(rng, kind):
 def test_threads_and_splitters(kind):
     x, y = generated(2)
     x = np.round(x, 1)  # fewer than 256 distinct values: bins are values
-    models = [kind(n_estimators=8, n_jobs=n, splitter=s, random_state=4).fit(x, y) for n, s in ((1, "exact"), (2, "exact"), (2, "hist"))]
+    models = [
+        kind(n_estimators=8, n_jobs=n, splitter=s, random_state=4).fit(x, y)
+        for n, s in ((1, "exact"), (2, "exact"), (2, "hist"))
+    ]
     for other in models[1:]:
         np.testing.assert_array_equal(models[0].estimator_weights_, other.estimator_weights_)
         np.testing.assert_array_equal(models[0].predict(x), other.predict(x))
-    assert kind(n_estimators=8, max_features=1, random_state=1).fit(x, y).estimator_errors_[0] >= models[0].estimator_errors_[0]
+    assert (
+        kind(n_estimators=8, max_features=1, random_state=1).fit(x, y).estimator_errors_[0]
+        >= models[0].estimator_errors_[0]
+    )
 
 
 def test_nominal_columns_missing_values_and_class_weights(rng):
-    frame = pd.DataFrame({"a": rng.normal(size=300), "b": pd.Categorical(rng.choice(list("pqrs"), 300))})
+    frame = pd.DataFrame(
+        {"a": rng.normal(size=300), "b": pd.Categorical(rng.choice(list("pqrs"), 300))}
+    )
     y = frame["b"].isin(["p", "s"]) ^ (rng.random(300) < 0.1)
     frame.loc[:20, "a"] = np.nan
-    model = AdaBoostClassifier(n_estimators=5, categorical_features="from_dtype").fit(frame, np.where(y, "yes", "no"))
-    assert model.score(frame, np.where(y, "yes", "no")) > 0.85 and list(model.classes_) == ["no", "yes"] and model.n_classes_ == 2
+    model = AdaBoostClassifier(n_estimators=5, categorical_features="from_dtype").fit(
+        frame, np.where(y, "yes", "no")
+    )
+    assert (
+        model.score(frame, np.where(y, "yes", "no")) > 0.85
+        and list(model.classes_) == ["no", "yes"]
+        and model.n_classes_ == 2
+    )
     assert importance.mdi(model).values[1] > 0.5
-    values = AdaBoostRegressor(n_estimators=3, categorical_features=["b"]).fit(frame, y.astype(float))
+    values = AdaBoostRegressor(n_estimators=3, categorical_features=["b"]).fit(
+        frame, y.astype(float)
+    )
     assert values.score(frame, y) > 0.3
     rare = np.where(rng.random(300) < 0.1, "yes", "no")
     plain = AdaBoostClassifier(n_estimators=3, max_depth=3).fit(frame[["a"]], rare)
-    balanced = AdaBoostClassifier(n_estimators=3, max_depth=3, class_weight="balanced").fit(frame[["a"]], rare)
-    assert (balanced.predict(frame[["a"]]) == "yes").sum() > (plain.predict(frame[["a"]]) == "yes").sum()
+    balanced = AdaBoostClassifier(n_estimators=3, max_depth=3, class_weight="balanced").fit(
+        frame[["a"]], rare
+    )
+    assert (balanced.predict(frame[["a"]]) == "yes").sum() > (
+        plain.predict(frame[["a"]]) == "yes"
+    ).sum()
 
 
 @pytest.mark.parametrize("kind", [AdaBoostClassifier, AdaBoostRegressor])
@@ -199,11 +283,17 @@ def test_errors_of_data():
         AdaBoostClassifier().fit(np.zeros((4, 1)), [0, 1, 0, 1])
     with pytest.raises(ValueError, match="1d array"):
         AdaBoostClassifier().fit(x, np.stack([y, y], axis=1))
-    with pytest.raises(ValueError, match="loss must be one of 'linear', 'square', 'exponential'; got 'cubic'"):
+    with pytest.raises(
+        ValueError, match="loss must be one of 'linear', 'square', 'exponential'; got 'cubic'"
+    ):
         AdaBoostRegressor(loss="cubic").fit(x, y)
     with pytest.raises(ValueError, match="sample_weight must not be negative"):
         AdaBoostRegressor().fit(x, y, sample_weight=np.where(y, 1, -1))
-    for call in (lambda m: m.predict(x), lambda m: m.feature_importances_, lambda m: list(m.staged_predict(x))):
+    for call in (
+        lambda m: m.predict(x),
+        lambda m: m.feature_importances_,
+        lambda m: list(m.staged_predict(x)),
+    ):
         with pytest.raises(NotFittedError, match="not fitted yet"):
             call(AdaBoostRegressor())
 
@@ -212,12 +302,20 @@ def test_errors_of_data():
 
 
 def test_exponential_boosting_goes_where_adaboost_goes():
-    """A large first step on a stump: both split at the same place, and the leaf values have the signs of AdaBoost's votes."""
+    """A large first step on a stump.
+
+    Both split at the same place, and the leaf values have the signs of AdaBoost's votes.
+    """
     x, y = generated(2)
     ada = AdaBoostClassifier(n_estimators=1, splitter="hist", max_bins=64).fit(x, y)
-    boost = GPUBoostClassifier(objective="exponential", n_estimators=1, max_depth=1, learning_rate=1.0, reg_lambda=0.0, max_bins=64).fit(
-        x, y
-    )
+    boost = GPUBoostClassifier(
+        objective="exponential",
+        n_estimators=1,
+        max_depth=1,
+        learning_rate=1.0,
+        reg_lambda=0.0,
+        max_bins=64,
+    ).fit(x, y)
     ours, theirs = boost._ensemble.forest.trees[0], ada._forest.trees[0]
     assert ours.feature[0] == theirs.feature[0]
     assert (boost.predict(x) == ada.predict(x)).mean() > 0.99
@@ -226,7 +324,10 @@ def test_exponential_boosting_goes_where_adaboost_goes():
 def test_exponential_probabilities_are_those_of_twice_the_score(rng):
     x, y = generated(2)
     model = GPUBoostClassifier(
-        objective="exponential", n_estimators=30, max_depth=2, eval_metric=["exponential", "logloss", "error", "auc"]
+        objective="exponential",
+        n_estimators=30,
+        max_depth=2,
+        eval_metric=["exponential", "logloss", "error", "auc"],
     )
     model.fit(x, y, eval_set=(x, y))
     raw = model.decision_function(x)
@@ -240,11 +341,16 @@ def test_exponential_probabilities_are_those_of_twice_the_score(rng):
     assert model.evals_result_["validation_0"]["exponential"][0] > result["exponential"]
     default = GPUBoostClassifier(objective="exponential", n_estimators=2).fit(x, y, eval_set=(x, y))
     assert list(default.evals_result_["validation_0"]) == ["exponential"]
-    other = GPUBoostClassifier(n_estimators=2, eval_metric="exponential").fit(x, y, eval_set=(x, y))  # half of the log odds
+    other = GPUBoostClassifier(n_estimators=2, eval_metric="exponential").fit(
+        x, y, eval_set=(x, y)
+    )  # half of the log odds
     value = np.exp(-(2 * y - 1) * other.decision_function(x) / 2).mean()
     assert other.evals_result_["validation_0"]["exponential"][-1] == pytest.approx(value)
 
 
 def test_exponential_is_for_two_classes():
-    with pytest.raises(ValueError, match="objective='exponential' is for two classes, y has 3; use .*AdaBoostClassifier"):
+    with pytest.raises(
+        ValueError,
+        match="objective='exponential' is for two classes, y has 3; use .*AdaBoostClassifier",
+    ):
         GPUBoostClassifier(objective="exponential").fit(*load_iris(return_X_y=True))

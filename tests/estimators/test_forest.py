@@ -9,7 +9,14 @@ import pandas as pd
 import pytest
 from sklearn import config_context, ensemble
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine, make_classification
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_classification,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate, train_test_split
@@ -19,10 +26,16 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gpuboost
-from gpuboost import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
-from gpuboost.cart import GrowingTree, TreeGrower, TreeParams, TreeTargets
-from gpuboost.coding import code_matrix
+from gpuboost import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from gpuboost.data.coding import code_matrix
+from gpuboost.data.targets import TreeTargets
 from gpuboost.estimators.tree import TREES
+from gpuboost.training.trees import GrowingTree, TreeGrower, TreeParams
 
 CLASSIFIERS = [RandomForestClassifier, ExtraTreesClassifier]
 REGRESSORS = [RandomForestRegressor, ExtraTreesRegressor]
@@ -35,23 +48,32 @@ def data_for(kind):
 
 def assert_same_trees(first, second):
     """Every bit of every node."""
-    first, second = (model if isinstance(model, list) else model._forest.trees for model in (first, second))
+    first, second = (
+        model if isinstance(model, list) else model._forest.trees for model in (first, second)
+    )
     assert len(first) == len(second)
     for a, b in zip(first, second, strict=True):
         for field in dataclasses.fields(a):
-            np.testing.assert_array_equal(getattr(a, field.name), getattr(b, field.name), err_msg=field.name)
+            np.testing.assert_array_equal(
+                getattr(a, field.name), getattr(b, field.name), err_msg=field.name
+            )
 
 
 def values_by_tree(model, x):
     """What each tree says, (n_trees, n_rows, n_channels)."""
-    return np.stack([tree.value[leaf] for tree, leaf in zip(model._forest.trees, model.apply(x).T, strict=True)])
+    return np.stack(
+        [tree.value[leaf] for tree, leaf in zip(model._forest.trees, model.apply(x).T, strict=True)]
+    )
 
 
 # --- scikit-learn's checks and tools
 
-# A row of weight 2 is drawn as often as any other and then counts twice; two equal rows are drawn independently of each other.
-# scikit-learn excuses its own random forests from this check. Without bags it holds, and is checked for extremely randomised trees.
-EXCUSED = {"check_sample_weight_equivalence_on_dense_data": "weights do not change which rows are drawn"}
+# A row of weight 2 is drawn as often as any other and then counts twice; two equal rows are drawn
+# independently of each other. scikit-learn excuses its own random forests from this check. Without
+# bags it holds, and is checked for extremely randomised trees.
+EXCUSED = {
+    "check_sample_weight_equivalence_on_dense_data": "weights do not change which rows are drawn"
+}
 
 
 @parametrize_with_checks(
@@ -60,7 +82,10 @@ EXCUSED = {"check_sample_weight_equivalence_on_dense_data": "weights do not chan
     xfail_strict=True,
 )
 def test_check_estimator(estimator, check):
-    if getattr(check, "func", check).__name__ == "check_classifiers_multilabel_output_format_decision_function":
+    if (
+        getattr(check, "func", check).__name__
+        == "check_classifiers_multilabel_output_format_decision_function"
+    ):
         assert not hasattr(estimator, "decision_function")  # which is what it would look at
         return
     check(estimator)
@@ -75,10 +100,22 @@ def test_pipeline_grid_search_pickle_clone_and_routing():
         model = kind(n_estimators=5, random_state=3, max_bins=64)
         assert clone(model).get_params() == model.get_params()
         model.fit(*data_for(kind))
-        np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(data_for(kind)[0]), model.predict(data_for(kind)[0]))
+        np.testing.assert_array_equal(
+            pickle.loads(pickle.dumps(model)).predict(data_for(kind)[0]),
+            model.predict(data_for(kind)[0]),
+        )
     with config_context(enable_metadata_routing=True):
-        model = RandomForestClassifier(n_estimators=5).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
-        assert cross_validate(model, x, y, params={"sample_weight": np.arange(len(y)) + 1.0})["test_score"].min() > 0.85
+        model = (
+            RandomForestClassifier(n_estimators=5)
+            .set_fit_request(sample_weight=True)
+            .set_score_request(sample_weight=True)
+        )
+        assert (
+            cross_validate(model, x, y, params={"sample_weight": np.arange(len(y)) + 1.0})[
+                "test_score"
+            ].min()
+            > 0.85
+        )
 
 
 # --- the same forest, however it is grown
@@ -110,8 +147,15 @@ def test_warm_start_gives_the_forest_of_one_fit(kind, state):
     options = {"bootstrap": True, "oob_score": True, "random_state": state}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few trees: some rows are never out of bag
-        once = kind(n_estimators=15, **options | {"random_state": pickle.loads(pickle.dumps(state))}).fit(x, y)
-        grown = kind(n_estimators=4, warm_start=True, **options).fit(x, y).set_params(n_estimators=9).fit(x, y)
+        once = kind(
+            n_estimators=15, **options | {"random_state": pickle.loads(pickle.dumps(state))}
+        ).fit(x, y)
+        grown = (
+            kind(n_estimators=4, warm_start=True, **options)
+            .fit(x, y)
+            .set_params(n_estimators=9)
+            .fit(x, y)
+        )
         assert grown.n_estimators_ == 9
         grown.set_params(n_estimators=15).fit(x, y)
     assert_same_trees(once, grown)
@@ -137,8 +181,15 @@ def test_warm_start_needs_the_same_data_and_parameters():
     for name, (value, message) in changed.items():
         with pytest.raises(ValueError, match=message):
             pickle.loads(pickle.dumps(model)).set_params(**{name: value}).fit(x, y)
-    for args, name in (((x * 2 + (x > 1), y), "X"), ((x[:, :4], y), "X"), ((x, y[::-1]), "y"), ((x, y, y + 1.0), "sample_weight")):
-        with pytest.raises(ValueError, match=f"{name} is not what they were fitted with; set warm_start=False"):
+    for args, name in (
+        ((x * 2 + (x > 1), y), "X"),
+        ((x[:, :4], y), "X"),
+        ((x, y[::-1]), "y"),
+        ((x, y, y + 1.0), "sample_weight"),
+    ):
+        with pytest.raises(
+            ValueError, match=f"{name} is not what they were fitted with; set warm_start=False"
+        ):
             model.fit(*args)
     assert model._forest.trees is before and model.n_features_in_ == 13
     model.set_params(warm_start=False, max_depth=2).fit(x[:, :4], y)
@@ -150,10 +201,14 @@ def test_one_tree_on_all_rows_and_features_is_a_plain_tree(kind, backend):
     x, y = data_for(kind)
     model = kind(n_estimators=1, bootstrap=False, max_features=None, random_state=2).fit(x, y)
     classes = kind in CLASSIFIERS
-    targets = TreeTargets.of_classes(y[:, None], [3]) if classes else TreeTargets.of_values(y[:, None])
+    targets = (
+        TreeTargets.of_classes(y[:, None], [3]) if classes else TreeTargets.of_values(y[:, None])
+    )
     splitter = "random" if kind in (ExtraTreesClassifier, ExtraTreesRegressor) else "hist"
     coded = code_matrix(x, np.ones(len(x)), np.zeros(x.shape[1], np.uint8), 256, backend)
-    grower = TreeGrower(coded, targets, TreeParams("gini" if classes else "squared_error", splitter), backend)
+    grower = TreeGrower(
+        coded, targets, TreeParams("gini" if classes else "squared_error", splitter), backend
+    )
     assert_same_trees(model, [grower.grow(GrowingTree(np.ones(len(x)), backend.mix_key(2, TREES)))])
     assert model.score(x, y) == 1.0
 
@@ -164,7 +219,9 @@ def test_rows_without_weight_are_as_if_they_were_not_there(kind, rng):
     weight = rng.integers(0, 3, len(y)).astype(float)
     some = weight > 0
     options = {"n_estimators": 6, "bootstrap": True, "max_bins": 16}
-    assert_same_trees(kind(**options).fit(x, y, weight), kind(**options).fit(x[some], y[some], weight[some]))
+    assert_same_trees(
+        kind(**options).fit(x, y, weight), kind(**options).fit(x[some], y[some], weight[some])
+    )
 
 
 # --- out of bag
@@ -176,9 +233,13 @@ def test_bag_counts_are_the_rows_of_the_trees(kind):
     model = kind(n_estimators=4, bootstrap=True, max_samples=0.7).fit(x, y)
     for i, tree in enumerate(model._forest.trees):
         counts = model._bag_counts(i)
-        assert counts.sum() == int(0.7 * len(y)) == tree.cover[0] and (counts > 0).sum() == tree.count[0]
+        assert (
+            counts.sum() == int(0.7 * len(y)) == tree.cover[0]
+            and (counts > 0).sum() == tree.count[0]
+        )
         np.testing.assert_array_equal(
-            np.bincount(model.apply(x)[counts > 0, i], minlength=len(tree.left))[tree.left < 0], tree.count[tree.left < 0]
+            np.bincount(model.apply(x)[counts > 0, i], minlength=len(tree.left))[tree.left < 0],
+            tree.count[tree.left < 0],
         )
     with pytest.raises(ValueError, match="no tree 4: the forest has trees 0 to 3"):
         model._bag_counts(4)
@@ -200,13 +261,17 @@ def brute_force_oob(model, x, hard=False):
 def test_out_of_bag_classes(kind, voting):
     x, y = load_wine(return_X_y=True)
     names = np.array(["red", "rose", "white"])[y]
-    model = kind(n_estimators=30, bootstrap=True, oob_score=True, voting=voting, max_depth=2).fit(x, names)
+    model = kind(n_estimators=30, bootstrap=True, oob_score=True, voting=voting, max_depth=2).fit(
+        x, names
+    )
     expected = brute_force_oob(model, x, voting == "hard")
     np.testing.assert_allclose(model.oob_decision_function_, expected)
     assert model.oob_score_ == accuracy_score(names, model.classes_[expected.argmax(axis=1)])
     loss = clone(model).set_params(oob_score=lambda a, b: np.mean(a != b)).fit(x, names)
     assert loss.oob_score_ == pytest.approx(1 - model.oob_score_)
-    assert not hasattr(model.set_params(oob_score=False).fit(x, names), "oob_score_") and not hasattr(model, "oob_decision_function_")
+    assert not hasattr(
+        model.set_params(oob_score=False).fit(x, names), "oob_score_"
+    ) and not hasattr(model, "oob_decision_function_")
 
 
 @pytest.mark.parametrize("kind", REGRESSORS)
@@ -222,7 +287,13 @@ def test_out_of_bag_values(kind):
 
 def test_rows_in_all_bags_have_no_estimate():
     x, y = load_diabetes(return_X_y=True)
-    with pytest.warns(UserWarning, match="of 442 training rows are in the bags of all 3 trees.*raise n_estimators or lower max_samples"):
+    with pytest.warns(
+        UserWarning,
+        match=(
+            "of 442 training rows are in the bags of all 3 trees.*raise n_estimators or "
+            "lower max_samples"
+        ),
+    ):
         model = RandomForestRegressor(n_estimators=3, oob_score=True).fit(x, y)
     never = np.all([model._bag_counts(i) > 0 for i in range(3)], axis=0)
     np.testing.assert_array_equal(np.isnan(model.oob_prediction_), never)
@@ -233,11 +304,16 @@ def test_rows_in_all_bags_have_no_estimate():
 def test_out_of_bag_error_is_the_held_out_error(load):
     x, y = load(return_X_y=True)
     x, held_x, y, held_y = train_test_split(x, y, test_size=0.2, random_state=0)
-    model = (RandomForestRegressor if load is load_diabetes else RandomForestClassifier)(n_estimators=100, oob_score=True).fit(x, y)
+    model = (RandomForestRegressor if load is load_diabetes else RandomForestClassifier)(
+        n_estimators=100, oob_score=True
+    ).fit(x, y)
     if load is load_diabetes:
         own, held = (model.oob_prediction_ - y) ** 2, (model.predict(held_x) - held_y) ** 2
     else:
-        own, held = model.oob_decision_function_.argmax(axis=1) != y, model.predict(held_x) != held_y
+        own, held = (
+            model.oob_decision_function_.argmax(axis=1) != y,
+            model.predict(held_x) != held_y,
+        )
     assert abs(own.mean() - held.mean()) < 2 * held.std() / np.sqrt(len(held))
 
 
@@ -284,20 +360,33 @@ def test_importances_are_the_mean_over_trees():
                 total[tree.feature[node]] += sign * tree.cover[child] * tree.impurity[child]
         parts.append(total / total.sum())
     np.testing.assert_allclose(model.feature_importances_, np.mean(parts, axis=0))
-    np.testing.assert_array_equal(RandomForestRegressor(n_estimators=2).fit(x, np.ones(len(x))).feature_importances_, np.zeros(13))
+    np.testing.assert_array_equal(
+        RandomForestRegressor(n_estimators=2).fit(x, np.ones(len(x))).feature_importances_,
+        np.zeros(13),
+    )
 
 
 @pytest.mark.parametrize("load", [load_digits, load_breast_cancer, load_diabetes])
 @pytest.mark.parametrize("name", ["RandomForest", "ExtraTrees"])
 def test_as_good_as_scikit_learn(load, name):
-    """The same number of trees and the same parameters: scores of three seeds and five folds differ by no more than their noise.
+    """The same number of trees and the same parameters.
+
+    Scores of three seeds and five folds differ by no more than their noise.
 
     On diabetes the seed alone moves the mean of the folds by 0.012.
     """
     x, y = load(return_X_y=True)
     kind = f"{name}{'Regressor' if load is load_diabetes else 'Classifier'}"
     own, peer = (
-        np.mean([cross_val_score(getattr(library, kind)(n_estimators=30, random_state=seed, n_jobs=1), x, y) for seed in range(3)], axis=0)
+        np.mean(
+            [
+                cross_val_score(
+                    getattr(library, kind)(n_estimators=30, random_state=seed, n_jobs=1), x, y
+                )
+                for seed in range(3)
+            ],
+            axis=0,
+        )
         for library in (gpuboost, ensemble)
     )
     assert own.mean() > peer.mean() - 2 * np.std(own - peer) / np.sqrt(5) - 0.01
@@ -312,14 +401,18 @@ def test_quantiles_are_those_of_the_weights_of_shared_leaves(kind, bootstrap, rn
     x, y = load_diabetes(return_X_y=True)
     x, y, new = x[:300], np.round(y[:300], -1), x[300:340]  # rounded: some targets are equal
     weight = rng.integers(0, 3, 300).astype(float)
-    model = kind(n_estimators=10, bootstrap=bootstrap, min_samples_leaf=5, keep_targets=True).fit(x, y, weight)
+    model = kind(n_estimators=10, bootstrap=bootstrap, min_samples_leaf=5, keep_targets=True).fit(
+        x, y, weight
+    )
     wanted = np.array([0.0, 0.05, 0.25, 0.5, 0.9, 1.0])
     own, leaves = model.apply(x), model.apply(new)
     expected = np.empty((len(new), len(wanted)))
     for r in range(len(new)):
         share = np.zeros(300)
         for t in range(10):
-            there = weight * (own[:, t] == leaves[r, t]) * (model._bag_counts(t) if bootstrap else 1)
+            there = (
+                weight * (own[:, t] == leaves[r, t]) * (model._bag_counts(t) if bootstrap else 1)
+            )
             share += there / there.sum() / 10
         order = np.argsort(y, kind="stable")
         order = order[share[order] > 0]
@@ -327,22 +420,30 @@ def test_quantiles_are_those_of_the_weights_of_shared_leaves(kind, bootstrap, rn
         expected[r] = y[order][reached.argmax(axis=1)]
     np.testing.assert_array_equal(model.predict_quantiles(new, wanted), expected)
     np.testing.assert_array_equal(model.predict_quantiles(new, 0.5), expected[:, 3])
-    np.testing.assert_array_equal(model.set_params(n_jobs=2).predict_quantiles(new, wanted), expected)
+    np.testing.assert_array_equal(
+        model.set_params(n_jobs=2).predict_quantiles(new, wanted), expected
+    )
 
 
 def test_quantiles_cover_what_they_say(rng):
     x = rng.random((3000, 2))
     y = x[:, 0] + (0.5 + x[:, 0]) * rng.normal(size=3000)
-    model = RandomForestRegressor(n_estimators=30, min_samples_leaf=20, keep_targets=True).fit(x[:2000], y[:2000])
+    model = RandomForestRegressor(n_estimators=30, min_samples_leaf=20, keep_targets=True).fit(
+        x[:2000], y[:2000]
+    )
     low, high = model.predict_quantiles(x[2000:], [0.1, 0.9]).T
-    assert abs(((low <= y[2000:]) & (y[2000:] <= high)).mean() - 0.8) < 4 * np.sqrt(0.8 * 0.2 / 1000)
+    assert abs(((low <= y[2000:]) & (y[2000:] <= high)).mean() - 0.8) < 4 * np.sqrt(
+        0.8 * 0.2 / 1000
+    )
     wide = x[2000:, 0] > 0.5
     assert (high - low)[wide].mean() > 1.3 * (high - low)[~wide].mean()
 
 
 def test_quantiles_of_several_outputs():
     x, y = load_diabetes(return_X_y=True)
-    both = RandomForestRegressor(n_estimators=5, keep_targets=True).fit(x, np.stack([y, -y], axis=1))
+    both = RandomForestRegressor(n_estimators=5, keep_targets=True).fit(
+        x, np.stack([y, -y], axis=1)
+    )
     out = both.predict_quantiles(x[:30], [0.2, 0.5, 1.0])
     assert out.shape == (30, 2, 3) and both.predict_quantiles(x[:30], 0.2).shape == (30, 2)
     np.testing.assert_array_equal(out[:, 0, 2], -both.predict_quantiles(x[:30], 0.0)[:, 1])
@@ -355,9 +456,16 @@ def test_quantiles_of_several_outputs():
 def test_several_outputs_have_scikit_learns_shapes(kind, rng):
     x = rng.random((200, 5))
     classes = kind in CLASSIFIERS
-    y = np.stack([x[:, 0] > 0.5, x[:, 1] > 0.3, x[:, 2] > 0.6], axis=1).astype(int) if classes else x[:, :3] ** 2
+    y = (
+        np.stack([x[:, 0] > 0.5, x[:, 1] > 0.3, x[:, 2] > 0.6], axis=1).astype(int)
+        if classes
+        else x[:, :3] ** 2
+    )
     theirs = getattr(ensemble, kind.__name__)
-    ours, peer = (k(n_estimators=40, bootstrap=True, oob_score=True, random_state=0).fit(x, y) for k in (kind, theirs))
+    ours, peer = (
+        k(n_estimators=40, bootstrap=True, oob_score=True, random_state=0).fit(x, y)
+        for k in (kind, theirs)
+    )
     for name in ("n_outputs_", "n_classes_") if classes else ("n_outputs_",):
         assert getattr(ours, name) == getattr(peer, name)
     assert ours.predict(x).shape == peer.predict(x).shape == (200, 3)
@@ -366,15 +474,25 @@ def test_several_outputs_have_scikit_learns_shapes(kind, rng):
     assert abs(ours.oob_score_ - peer.oob_score_) < 0.1
     if classes:
         assert [p.shape for p in ours.predict_proba(x)] == [p.shape for p in peer.predict_proba(x)]
-        np.testing.assert_array_equal(ours.predict(x)[:, 1], ours.classes_[1][ours.predict_proba(x)[1].argmax(axis=1)])
+        np.testing.assert_array_equal(
+            ours.predict(x)[:, 1], ours.classes_[1][ours.predict_proba(x)[1].argmax(axis=1)]
+        )
 
 
 def test_outputs_with_different_classes():
     x, y = load_wine(return_X_y=True)
     both = np.stack([np.array(["a", "b", "c"])[y], np.where(y > 0, "later", "first")], axis=1)
-    model = RandomForestClassifier(n_estimators=30, oob_score=True, class_weight=[{"a": 2}, "balanced"]).fit(x, both)
-    assert [list(own) for own in model.classes_] == [["a", "b", "c"], ["first", "later"]] and model.n_classes_ == [3, 2]
-    assert model.oob_decision_function_.shape == (len(x), 3, 2) and not model.oob_decision_function_[:, 2, 1].any()
+    model = RandomForestClassifier(
+        n_estimators=30, oob_score=True, class_weight=[{"a": 2}, "balanced"]
+    ).fit(x, both)
+    assert [list(own) for own in model.classes_] == [
+        ["a", "b", "c"],
+        ["first", "later"],
+    ] and model.n_classes_ == [3, 2]
+    assert (
+        model.oob_decision_function_.shape == (len(x), 3, 2)
+        and not model.oob_decision_function_[:, 2, 1].any()
+    )
     assert model.oob_score_ > 0.9 and (model.predict(x) == both).mean() > 0.99
 
 
@@ -383,7 +501,14 @@ def messy(rng, n=400):
     size, gap = rng.normal(size=n), rng.random(n) < 0.3
     town = rng.choice(["rome", "oslo", "lima", "cairo"], n)
     y = np.where(gap, "gap", np.where((size > 0) ^ np.isin(town, ["rome", "lima"]), "up", "down"))
-    frame = pd.DataFrame({"size": size, "town": town, "other": np.where(gap, np.nan, rng.normal(size=n)), "noise": rng.normal(size=n)})
+    frame = pd.DataFrame(
+        {
+            "size": size,
+            "town": town,
+            "other": np.where(gap, np.nan, rng.normal(size=n)),
+            "noise": rng.normal(size=n),
+        }
+    )
     frame.loc[rng.random(n) < 0.1, "town"] = None
     return frame, y, rng.integers(1, 4, n).astype(float)
 
@@ -391,18 +516,29 @@ def messy(rng, n=400):
 @pytest.mark.parametrize("kind", CLASSIFIERS)
 def test_missing_values_categories_weights_and_classes_together(kind, rng):
     frame, y, weight = messy(rng)
-    model = kind(n_estimators=60, max_features=None, categorical_features=["town"], random_state=0).fit(frame[:300], y[:300], weight[:300])
-    assert model.score(frame[300:], y[300:]) > 0.85 and list(model.feature_names_in_) == list(frame.columns)
+    model = kind(
+        n_estimators=60, max_features=None, categorical_features=["town"], random_state=0
+    ).fit(frame[:300], y[:300], weight[:300])
+    assert model.score(frame[300:], y[300:]) > 0.85 and list(model.feature_names_in_) == list(
+        frame.columns
+    )
     unknown, missing = frame[300:].assign(town="nowhere"), frame[300:].assign(town=None)
     np.testing.assert_array_equal(model.predict_proba(unknown), model.predict_proba(missing))
     plain = frame.assign(town=frame["town"].astype("category"))
-    again = clone(model).set_params(categorical_features="from_dtype").fit(plain[:300], y[:300], weight[:300])
+    again = (
+        clone(model)
+        .set_params(categorical_features="from_dtype")
+        .fit(plain[:300], y[:300], weight[:300])
+    )
     assert_same_trees(model, again)
 
 
 @pytest.mark.parametrize("seed", range(16))
 def test_leaves_say_what_their_rows_say(seed):
-    """Whatever the data: rows find the leaves that they were grown into, whose values are means over exactly these rows."""
+    """Whatever the data: rows find the leaves that they were grown into.
+
+    Whose values are means over exactly these rows.
+    """
     rng = np.random.default_rng(seed)
     n, kind = int(rng.integers(2, 600)), FORESTS[seed % 4]
     x = rng.normal(size=(n, 4)).astype(rng.choice(["f4", "f8"])) * 10.0 ** rng.integers(-3, 4)
@@ -414,46 +550,74 @@ def test_leaves_say_what_their_rows_say(seed):
         "min_samples_leaf": int(rng.choice([1, 4])),
         "max_leaf_nodes": [None, 9][seed // 8],
     }
-    model = kind(n_estimators=3, bootstrap=bool(seed // 4 % 2), categorical_features=[0], random_state=seed, **options).fit(x, y, weight)
+    model = kind(
+        n_estimators=3,
+        bootstrap=bool(seed // 4 % 2),
+        categorical_features=[0],
+        random_state=seed,
+        **options,
+    ).fit(x, y, weight)
     said = np.eye(3)[y][:, np.unique(y)] if kind in CLASSIFIERS else y[:, None]
     for i, (tree, leaf) in enumerate(zip(model._forest.trees, model.apply(x).T, strict=True)):
         own = weight * (model._bag_counts(i) if model.bootstrap else 1)
         for node in np.flatnonzero(tree.left < 0):
             inside = own * (leaf == node)
-            assert (inside > 0).sum() == tree.count[node] >= min(options["min_samples_leaf"], tree.count[0])
+            assert (
+                (inside > 0).sum()
+                == tree.count[node]
+                >= min(options["min_samples_leaf"], tree.count[0])
+            )
             np.testing.assert_allclose(tree.value[node], inside @ said / inside.sum(), atol=1e-12)
         assert options["max_leaf_nodes"] is None or tree.n_leaves <= 9
 
 
 def test_balanced_subsample_weighs_the_classes_of_each_bag():
     x, y = make_classification(300, 6, weights=[0.9], random_state=0)
-    model = RandomForestClassifier(n_estimators=3, class_weight="balanced_subsample", max_depth=3).fit(x, y)
+    model = RandomForestClassifier(
+        n_estimators=3, class_weight="balanced_subsample", max_depth=3
+    ).fit(x, y)
     for i, tree in enumerate(model._forest.trees):
         counts = model._bag_counts(i)
-        weight = counts * compute_sample_weight("balanced", y, indices=np.repeat(np.arange(300), counts))
+        weight = counts * compute_sample_weight(
+            "balanced", y, indices=np.repeat(np.arange(300), counts)
+        )
         leaf = model.apply(x)[:, i]
         for node in np.unique(leaf[counts > 0]):
             own = np.bincount(y, weight * (leaf == node), minlength=2)
             np.testing.assert_allclose(tree.value[node], own / own.sum())
             np.testing.assert_allclose(tree.cover[node], own.sum())
-    all_rows, x, y = {"n_estimators": 2, "bootstrap": False}, x[:250], y[:250]  # so few rows that bins do not depend on weights
+    all_rows, x, y = (
+        {"n_estimators": 2, "bootstrap": False},
+        x[:250],
+        y[:250],
+    )  # so few rows that bins do not depend on weights
     assert_same_trees(
         RandomForestClassifier(class_weight="balanced_subsample", **all_rows).fit(x, y),
         RandomForestClassifier(class_weight="balanced", **all_rows).fit(x, y),
     )
 
 
-@pytest.mark.parametrize("criterion", ["entropy", "log_loss", "misclassification", "absolute_error", "poisson"])
+@pytest.mark.parametrize(
+    "criterion", ["entropy", "log_loss", "misclassification", "absolute_error", "poisson"]
+)
 def test_criteria(criterion):
     kinds = REGRESSORS if criterion in ("absolute_error", "poisson") else CLASSIFIERS
     for kind in kinds:
         x, y = data_for(kind)
-        assert kind(n_estimators=20, criterion=criterion, max_depth=6).fit(x[::2], y[::2]).score(x[1::2], y[1::2]) > 0.25
+        assert (
+            kind(n_estimators=20, criterion=criterion, max_depth=6)
+            .fit(x[::2], y[::2])
+            .score(x[1::2], y[1::2])
+            > 0.25
+        )
 
 
 def test_probabilities_are_better_than_those_of_one_tree():
     x, y = load_iris(return_X_y=True)
-    few, many = (RandomForestClassifier(n_estimators=n).fit(x[::2], y[::2]).predict_proba(x[1::2]) for n in (1, 100))
+    few, many = (
+        RandomForestClassifier(n_estimators=n).fit(x[::2], y[::2]).predict_proba(x[1::2])
+        for n in (1, 100)
+    )
     assert log_loss(y[1::2], many) < log_loss(y[1::2], few)
 
 
@@ -461,7 +625,11 @@ def test_progress_lines(capsys):
     x, y = load_iris(return_X_y=True)
     RandomForestClassifier(n_estimators=10, verbose=4, n_jobs=1).fit(x, y)
     lines = capsys.readouterr().err.splitlines()
-    assert [line.split(" trees")[0] for line in lines] == ["training: 4/10", "training: 8/10", "training: 10/10"]
+    assert [line.split(" trees")[0] for line in lines] == [
+        "training: 4/10",
+        "training: 8/10",
+        "training: 10/10",
+    ]
     RandomForestClassifier(n_estimators=10).fit(x, y)
     assert capsys.readouterr() == ("", "")
 
@@ -472,24 +640,68 @@ def test_progress_lines(capsys):
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        (RandomForestClassifier, {"n_estimators": 0}, "n_estimators must be an integer at least 1; got 0"),
-        (RandomForestClassifier, {"criterion": "squared_error"}, "criterion must be one of 'gini'.*got 'squared_error'"),
-        (RandomForestRegressor, {"criterion": "gini"}, "criterion must be one of 'squared_error'.*got 'gini'"),
+        (
+            RandomForestClassifier,
+            {"n_estimators": 0},
+            "n_estimators must be an integer at least 1; got 0",
+        ),
+        (
+            RandomForestClassifier,
+            {"criterion": "squared_error"},
+            "criterion must be one of 'gini'.*got 'squared_error'",
+        ),
+        (
+            RandomForestRegressor,
+            {"criterion": "gini"},
+            "criterion must be one of 'squared_error'.*got 'gini'",
+        ),
         (RandomForestClassifier, {"max_depth": 0}, "max_depth must be"),
         (RandomForestClassifier, {"max_features": 0}, "max_features must be"),
         (RandomForestClassifier, {"max_bins": 257}, "max_bins must be.*got 257"),
-        (RandomForestClassifier, {"bootstrap": "yes"}, "bootstrap must be True or False; got 'yes'"),
+        (
+            RandomForestClassifier,
+            {"bootstrap": "yes"},
+            "bootstrap must be True or False; got 'yes'",
+        ),
         (RandomForestClassifier, {"warm_start": 1}, "warm_start must be True or False; got 1"),
-        (RandomForestClassifier, {"max_samples": 0.5, "bootstrap": False}, "max_samples must be None with bootstrap=False.*got 0.5"),
+        (
+            RandomForestClassifier,
+            {"max_samples": 0.5, "bootstrap": False},
+            "max_samples must be None with bootstrap=False.*got 0.5",
+        ),
         (RandomForestClassifier, {"max_samples": -1}, "max_samples must be .*got -1"),
-        (RandomForestClassifier, {"oob_score": "r2"}, "oob_score must be True, False or a function.*got 'r2'"),
+        (
+            RandomForestClassifier,
+            {"oob_score": "r2"},
+            "oob_score must be True, False or a function.*got 'r2'",
+        ),
         (ExtraTreesClassifier, {"oob_score": True}, "oob_score=True needs bootstrap=True"),
-        (RandomForestClassifier, {"voting": "loud"}, "voting must be one of 'soft', 'hard'; got 'loud'"),
-        (RandomForestClassifier, {"class_weight": "even"}, "class_weight must be one of 'balanced', 'balanced_subsample'; got 'even'"),
-        (RandomForestRegressor, {"keep_targets": None}, "keep_targets must be True or False; got None"),
-        (RandomForestClassifier, {"categorical_features": ["town"]}, "categorical_features names a column.*'town'"),
+        (
+            RandomForestClassifier,
+            {"voting": "loud"},
+            "voting must be one of 'soft', 'hard'; got 'loud'",
+        ),
+        (
+            RandomForestClassifier,
+            {"class_weight": "even"},
+            "class_weight must be one of 'balanced', 'balanced_subsample'; got 'even'",
+        ),
+        (
+            RandomForestRegressor,
+            {"keep_targets": None},
+            "keep_targets must be True or False; got None",
+        ),
+        (
+            RandomForestClassifier,
+            {"categorical_features": ["town"]},
+            "categorical_features names a column.*'town'",
+        ),
         (RandomForestClassifier, {"categorical_split": "best"}, "categorical_split must be one of"),
-        (RandomForestClassifier, {"device": "gpu"}, "device must be 'auto', 'cpu', 'cuda' or 'cuda:N'; got 'gpu'"),
+        (
+            RandomForestClassifier,
+            {"device": "gpu"},
+            "device must be 'auto', 'cpu', 'cuda' or 'cuda:N'; got 'gpu'",
+        ),
         (RandomForestClassifier, {"n_jobs": 0}, "n_jobs must be"),
         (RandomForestClassifier, {"verbose": -1}, "verbose must be"),
     ],
@@ -511,7 +723,10 @@ def test_bad_targets_and_quantiles():
         RandomForestRegressor(n_estimators=1).fit(x, y).predict_quantiles(x, 0.5)
     model = RandomForestRegressor(n_estimators=1, keep_targets=True).fit(x, y)
     for bad in (1.5, [-0.1], [], [[0.5]], [np.nan]):
-        with pytest.raises(ValueError, match="quantiles must be a number, or a list of numbers, between 0 and 1; got"):
+        with pytest.raises(
+            ValueError,
+            match="quantiles must be a number, or a list of numbers, between 0 and 1; got",
+        ):
             model.predict_quantiles(x, bad)
 
 

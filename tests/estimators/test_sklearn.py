@@ -11,7 +11,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from gpuboost import DecisionTreeClassifier, DecisionTreeRegressor, GPUBoostClassifier, GPUBoostRegressor
+from gpuboost import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    GPUBoostClassifier,
+    GPUBoostRegressor,
+)
 
 ESTIMATORS = [
     kind(grow_policy=policy, n_estimators=20)
@@ -24,10 +29,16 @@ ESTIMATORS += [
     DecisionTreeClassifier(ccp_alpha="cv", cv=2),
     DecisionTreeRegressor(splitter="hist"),
 ]
-CHECKS = [(e, c) for estimator in ESTIMATORS for e, c in estimator_checks_generator(estimator, mark=None)]
+CHECKS = [
+    (e, c) for estimator in ESTIMATORS for e, c in estimator_checks_generator(estimator, mark=None)
+]
 
 
-@pytest.mark.parametrize(("estimator", "check"), CHECKS, ids=lambda v: getattr(getattr(v, "func", v), "__name__", None) or repr(v))
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    CHECKS,
+    ids=lambda v: getattr(getattr(v, "func", v), "__name__", None) or repr(v),
+)
 def test_check_estimator(estimator, check):
     """Every check, none excused and none skipped."""
     check(estimator)
@@ -36,12 +47,24 @@ def test_check_estimator(estimator, check):
 def test_pipeline_grid_search_and_cross_validation():
     x, y = load_breast_cancer(return_X_y=True)
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), GPUBoostClassifier(n_estimators=10)), {"gpuboostclassifier__max_depth": [2, 3]}, cv=3
+        make_pipeline(StandardScaler(), GPUBoostClassifier(n_estimators=10)),
+        {"gpuboostclassifier__max_depth": [2, 3]},
+        cv=3,
     )
     search.fit(x, y)
     assert search.best_score_ > 0.9
-    assert cross_val_score(GPUBoostRegressor(n_estimators=50, max_depth=2), *load_diabetes(return_X_y=True)).mean() > 0.35
-    assert cross_val_score(GPUBoostClassifier(n_estimators=20), *load_iris(return_X_y=True), n_jobs=2).mean() > 0.9
+    assert (
+        cross_val_score(
+            GPUBoostRegressor(n_estimators=50, max_depth=2), *load_diabetes(return_X_y=True)
+        ).mean()
+        > 0.35
+    )
+    assert (
+        cross_val_score(
+            GPUBoostClassifier(n_estimators=20), *load_iris(return_X_y=True), n_jobs=2
+        ).mean()
+        > 0.9
+    )
 
 
 def test_clone_and_parameters():
@@ -52,7 +75,9 @@ def test_clone_and_parameters():
 
 def test_set_output_names_columns_downstream():
     frame = load_iris(as_frame=True)
-    pipeline = make_pipeline(StandardScaler().set_output(transform="pandas"), GPUBoostClassifier(n_estimators=5))
+    pipeline = make_pipeline(
+        StandardScaler().set_output(transform="pandas"), GPUBoostClassifier(n_estimators=5)
+    )
     pipeline.fit(frame.data, frame.target)
     assert list(pipeline[-1].feature_names_in_) == list(frame.data.columns)
     pipeline.predict(frame.data)
@@ -62,7 +87,11 @@ def test_metadata_routing_of_weights():
     x, y = load_breast_cancer(return_X_y=True)
     weight = np.random.default_rng(0).random(len(y))
     with config_context(enable_metadata_routing=True):
-        model = GPUBoostClassifier(n_estimators=5).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        model = (
+            GPUBoostClassifier(n_estimators=5)
+            .set_fit_request(sample_weight=True)
+            .set_score_request(sample_weight=True)
+        )
         scores = cross_validate(model, x, y, params={"sample_weight": weight})
     assert scores["test_score"].min() > 0.8
 
@@ -81,7 +110,9 @@ def test_string_classes_and_frames():
 def test_early_stopping_in_a_forgotten_state():
     """Refitting without early stopping forgets the best round of before."""
     x, y = load_diabetes(return_X_y=True)
-    model = GPUBoostRegressor(n_estimators=100, early_stopping_rounds=3).fit(x[:300], y[:300], eval_set=(x[300:], y[300:]))
+    model = GPUBoostRegressor(n_estimators=100, early_stopping_rounds=3).fit(
+        x[:300], y[:300], eval_set=(x[300:], y[300:])
+    )
     assert model.best_iteration_ < 99
     model.set_params(early_stopping_rounds=None, n_estimators=5).fit(x, y)
     assert not hasattr(model, "best_iteration_") and model.n_estimators_ == 5

@@ -17,7 +17,9 @@ from sklearn.tree import DecisionTreeRegressor as SklearnRegressor
 
 from gpuboost import DecisionTreeClassifier, DecisionTreeRegressor
 
-IRIS, CANCER, DIABETES = (load(return_X_y=True) for load in (load_iris, load_breast_cancer, load_diabetes))
+IRIS, CANCER, DIABETES = (
+    load(return_X_y=True) for load in (load_iris, load_breast_cancer, load_diabetes)
+)
 BOTH = [(DecisionTreeClassifier, IRIS), (DecisionTreeRegressor, DIABETES)]
 X = np.arange(40.0).reshape(20, 2)
 Y = np.arange(20.0)
@@ -37,7 +39,9 @@ def test_leaves_and_paths(kind, data):
     np.testing.assert_array_equal(np.asarray(path.sum(axis=1)).ravel(), tree.depth[leaves] + 1)
     np.testing.assert_array_equal(np.asarray(path.sum(axis=0)).ravel(), tree.count)
     assert (path[np.arange(len(leaves)), leaves] == 1).all() and (path[:, 0].toarray() == 1).all()
-    assert model.get_depth() == tree.depth.max() == 4 and model.get_n_leaves() == (tree.left < 0).sum()
+    assert (
+        model.get_depth() == tree.depth.max() == 4 and model.get_n_leaves() == (tree.left < 0).sum()
+    )
 
 
 def test_probabilities():
@@ -55,7 +59,10 @@ def test_probabilities():
 def test_importances_are_scikit_learns():
     x = np.random.default_rng(0).normal(size=(400, 4)).astype(np.float32)
     y = x[:, 0] + x[:, 1] * x[:, 2]
-    one, other = DecisionTreeRegressor(max_depth=4).fit(x, y), SklearnRegressor(max_depth=4, random_state=0).fit(x, y)
+    one, other = (
+        DecisionTreeRegressor(max_depth=4).fit(x, y),
+        SklearnRegressor(max_depth=4, random_state=0).fit(x, y),
+    )
     np.testing.assert_allclose(one.feature_importances_, other.feature_importances_, atol=1e-12)
     assert DecisionTreeRegressor().fit(x, np.ones(400)).feature_importances_.sum() == 0
 
@@ -63,13 +70,21 @@ def test_importances_are_scikit_learns():
 def test_fingerprint():
     x, y = IRIS
     one = DecisionTreeClassifier(max_depth=3).fit(x, y)
-    assert len(one.fingerprint()) == 64 and one.fingerprint() == DecisionTreeClassifier(max_depth=3).fit(x, y).fingerprint()
+    assert (
+        len(one.fingerprint()) == 64
+        and one.fingerprint() == DecisionTreeClassifier(max_depth=3).fit(x, y).fingerprint()
+    )
     assert one.fingerprint() != DecisionTreeClassifier(max_depth=2).fit(x, y).fingerprint()
     frame = pd.DataFrame({"colour": list("abcabcabca")})
     labels = np.array([0, 1, 1, 0, 1, 0, 0, 1, 1, 1])
-    sets = [DecisionTreeClassifier(categorical_features=["colour"], max_depth=1).fit(frame, own) for own in (labels, np.roll(labels, 1))]
+    sets = [
+        DecisionTreeClassifier(categorical_features=["colour"], max_depth=1).fit(frame, own)
+        for own in (labels, np.roll(labels, 1))
+    ]
     assert sets[0].fingerprint() != sets[1].fingerprint()
-    renamed = frame.replace({"a": "d", "b": "e", "c": "f"})  # the same tree, but it knows other colours
+    renamed = frame.replace(
+        {"a": "d", "b": "e", "c": "f"}
+    )  # the same tree, but it knows other colours
     assert sets[0].fingerprint() != clone(sets[0]).fit(renamed, labels).fingerprint()
 
 
@@ -79,7 +94,9 @@ def test_pickle_and_clone():
     copy = pickle.loads(pickle.dumps(model))
     assert copy.fingerprint() == model.fingerprint()
     np.testing.assert_array_equal(copy.predict_proba(x), model.predict_proba(x))
-    assert clone(model).get_params() == model.get_params() and not hasattr(clone(model), "ccp_alpha_")
+    assert clone(model).get_params() == model.get_params() and not hasattr(
+        clone(model), "ccp_alpha_"
+    )
 
 
 # --- targets
@@ -100,13 +117,19 @@ def test_several_outputs_of_classes():
     both = np.column_stack([y.astype(str), size])
     model = DecisionTreeClassifier(max_depth=4).fit(x, both)
     assert (
-        model.n_outputs_ == 2 and model.n_classes_ == [3, 2] and [list(c) for c in model.classes_] == [["0", "1", "2"], ["large", "small"]]
+        model.n_outputs_ == 2
+        and model.n_classes_ == [3, 2]
+        and [list(c) for c in model.classes_] == [["0", "1", "2"], ["large", "small"]]
     )
     assert model.predict(x).shape == (150, 2)
     np.testing.assert_array_equal(model.predict(x)[:, 1], size)
-    assert [p.shape for p in model.predict_proba(x)] == [(150, 3), (150, 2)] and len(model.predict_log_proba(x)) == 2
+    assert [p.shape for p in model.predict_proba(x)] == [(150, 3), (150, 2)] and len(
+        model.predict_log_proba(x)
+    ) == 2
     alone = DecisionTreeClassifier(max_depth=4).fit(x, np.column_stack([y, y]))
-    np.testing.assert_array_equal(alone.predict(x)[:, 0], DecisionTreeClassifier(max_depth=4).fit(x, y).predict(x))
+    np.testing.assert_array_equal(
+        alone.predict(x)[:, 0], DecisionTreeClassifier(max_depth=4).fit(x, y).predict(x)
+    )
 
 
 @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
@@ -115,7 +138,10 @@ def test_several_outputs_of_numbers(criterion):
     x = rng.normal(size=(200, 3)).astype(np.float32)
     y = np.exp(np.column_stack([x[:, 0], x[:, 1] + 0.2 * x[:, 2]]))
     options = {"criterion": criterion, "max_depth": 3, "min_samples_leaf": 10}
-    one, other = DecisionTreeRegressor(**options).fit(x, y), SklearnRegressor(random_state=0, **options).fit(x, y)
+    one, other = (
+        DecisionTreeRegressor(**options).fit(x, y),
+        SklearnRegressor(random_state=0, **options).fit(x, y),
+    )
     np.testing.assert_allclose(one.predict(x), other.predict(x))
     np.testing.assert_allclose(one._forest.trees[0].impurity[0], other.tree_.impurity[0])
 
@@ -131,13 +157,18 @@ def test_one_column_is_a_vector():
 def test_class_weight():
     x, y = CANCER
     both = [
-        kind(max_depth=1, class_weight={0: 1, 1: 5}).fit(x.astype(np.float32), y) for kind in (DecisionTreeClassifier, SklearnClassifier)
+        kind(max_depth=1, class_weight={0: 1, 1: 5}).fit(x.astype(np.float32), y)
+        for kind in (DecisionTreeClassifier, SklearnClassifier)
     ]
     np.testing.assert_allclose(*[model.predict_proba(x.astype(np.float32)) for model in both])
     balanced = DecisionTreeClassifier(max_depth=1, class_weight="balanced").fit(x, y)
     np.testing.assert_allclose(balanced._forest.trees[0].value[0], 0.5)
     without = DecisionTreeClassifier(class_weight={0: 0, 1: 1}).fit(x, y)
-    assert without.get_n_leaves() == 1 and list(without.classes_) == [0, 1] and without.predict_proba(x[:1])[0, 1] == 1
+    assert (
+        without.get_n_leaves() == 1
+        and list(without.classes_) == [0, 1]
+        and without.predict_proba(x[:1])[0, 1] == 1
+    )
 
 
 def test_one_class_is_a_leaf():
@@ -150,7 +181,9 @@ def test_one_class_is_a_leaf():
 
 def nominal_frame():
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"size": rng.normal(size=200), "colour": rng.choice(["blue", "green", "red", "white"], 200)})
+    frame = pd.DataFrame(
+        {"size": rng.normal(size=200), "colour": rng.choice(["blue", "green", "red", "white"], 200)}
+    )
     y = frame["colour"].isin(["green", "white"]).astype(int).to_numpy(copy=True)
     return frame, y
 
@@ -185,7 +218,9 @@ def test_a_category_of_rows_without_weight_is_unseen():
     frame, y = nominal_frame()
     weight = (frame["colour"] != "red").to_numpy().astype(float)
     model = DecisionTreeClassifier(categorical_features=["colour"]).fit(frame, y, weight)
-    without = DecisionTreeClassifier(categorical_features=["colour"]).fit(frame[weight > 0], y[weight > 0])
+    without = DecisionTreeClassifier(categorical_features=["colour"]).fit(
+        frame[weight > 0], y[weight > 0]
+    )
     assert model.fingerprint() == without.fingerprint()
     np.testing.assert_array_equal(model.predict_proba(frame), without.predict_proba(frame))
 
@@ -203,8 +238,12 @@ def test_cross_validation_with_categories_that_a_fold_has_not():
 
 def test_grid_search_pipeline_and_set_output():
     frame = load_iris(as_frame=True)
-    pipeline = make_pipeline(StandardScaler().set_output(transform="pandas"), DecisionTreeClassifier())
-    search = GridSearchCV(pipeline, {"decisiontreeclassifier__ccp_alpha": [0.0, 0.02, "cv"]}, cv=3).fit(frame.data, frame.target)
+    pipeline = make_pipeline(
+        StandardScaler().set_output(transform="pandas"), DecisionTreeClassifier()
+    )
+    search = GridSearchCV(
+        pipeline, {"decisiontreeclassifier__ccp_alpha": [0.0, 0.02, "cv"]}, cv=3
+    ).fit(frame.data, frame.target)
     assert search.best_score_ > 0.9
     assert list(search.best_estimator_[-1].feature_names_in_) == list(frame.data.columns)
 
@@ -213,8 +252,14 @@ def test_metadata_routing_of_weights():
     x, y = CANCER
     weight = np.random.default_rng(0).random(len(y))
     with config_context(enable_metadata_routing=True):
-        model = DecisionTreeClassifier(max_depth=3).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
-        assert cross_validate(model, x, y, params={"sample_weight": weight})["test_score"].min() > 0.8
+        model = (
+            DecisionTreeClassifier(max_depth=3)
+            .set_fit_request(sample_weight=True)
+            .set_score_request(sample_weight=True)
+        )
+        assert (
+            cross_validate(model, x, y, params={"sample_weight": weight})["test_score"].min() > 0.8
+        )
 
 
 def test_metadata_reaches_the_fit():
@@ -224,21 +269,36 @@ def test_metadata_reaches_the_fit():
         model = DecisionTreeRegressor(max_depth=1).set_fit_request(sample_weight=True)
         pipeline = make_pipeline(model).fit(x, y, sample_weight=np.where(y == 1, 3.0, 1.0))
     np.testing.assert_allclose(
-        pipeline.predict(x), SklearnRegressor(max_depth=1, random_state=0).fit(x, y, np.where(y == 1, 3.0, 1.0)).predict(x)
+        pipeline.predict(x),
+        SklearnRegressor(max_depth=1, random_state=0)
+        .fit(x, y, np.where(y == 1, 3.0, 1.0))
+        .predict(x),
     )
 
 
 # --- complaints
 
 PARAMETERS = [
-    ("criterion", "mse", "criterion must be one of 'squared_error', 'absolute_error', 'poisson'; got 'mse'"),
+    (
+        "criterion",
+        "mse",
+        "criterion must be one of 'squared_error', 'absolute_error', 'poisson'; got 'mse'",
+    ),
     ("criterion", "gini", "criterion must be one of .*; got 'gini'"),
-    ("splitter", "best", "splitter must be one of 'exact', 'hist', 'random', 'midpoint'; got 'best'"),
+    (
+        "splitter",
+        "best",
+        "splitter must be one of 'exact', 'hist', 'random', 'midpoint'; got 'best'",
+    ),
     ("max_depth", 0, "max_depth must be an integer at least 1 or None; got 0"),
     ("min_samples_split", 1, "min_samples_split must be"),
     ("min_samples_leaf", 0, "min_samples_leaf must be"),
     ("min_samples_leaf", 1.5, "min_samples_leaf must be"),
-    ("min_weight_fraction_leaf", 0.6, "min_weight_fraction_leaf must be a number at least 0 and at most 0.5; got 0.6"),
+    (
+        "min_weight_fraction_leaf",
+        0.6,
+        "min_weight_fraction_leaf must be a number at least 0 and at most 0.5; got 0.6",
+    ),
     ("max_features", 0, "max_features must be"),
     ("max_features", "auto", "max_features must be .*'sqrt'.*got 'auto'"),
     ("max_leaf_nodes", 1, "max_leaf_nodes must be an integer at least 2"),
@@ -246,19 +306,40 @@ PARAMETERS = [
     ("ccp_alpha", -0.1, "ccp_alpha must be a number at least 0; got -0.1"),
     ("ccp_alpha", "auto", "ccp_alpha must be a number at least 0 or 'cv'; got 'auto'"),
     ("cv", 1, "cv must be an integer at least 2; got 1"),
-    ("cv", "five", "cv must be an integer at least 2, a splitter of scikit-learn or an iterable of splits; got 'five'"),
+    (
+        "cv",
+        "five",
+        "cv must be an integer at least 2, a splitter of scikit-learn or an iterable of "
+        "splits; got 'five'",
+    ),
     ("cv", None, "cv must be"),
-    ("categorical_features", [2], "categorical_features must hold names or numbers of the 2 columns of X; got 2"),
-    ("categorical_features", ["a"], "categorical_features names a column that X does not have: 'a'"),
+    (
+        "categorical_features",
+        [2],
+        "categorical_features must hold names or numbers of the 2 columns of X; got 2",
+    ),
+    (
+        "categorical_features",
+        ["a"],
+        "categorical_features names a column that X does not have: 'a'",
+    ),
     ("categorical_split", "best", "categorical_split must be one of 'auto'"),
-    ("feature_probabilities", [0.5, 0.5], "feature_probabilities needs splitter='midpoint'; got splitter='exact'"),
+    (
+        "feature_probabilities",
+        [0.5, 0.5],
+        "feature_probabilities needs splitter='midpoint'; got splitter='exact'",
+    ),
     ("max_bins", 1, "max_bins must be"),
     ("device", "gpu", "device must be 'auto', 'cpu', 'cuda' or 'cuda:N'; got 'gpu'"),
     ("n_jobs", 0, "n_jobs must be"),
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "message"), PARAMETERS, ids=[f"{name}={value}" for name, value, _ in PARAMETERS])
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    PARAMETERS,
+    ids=[f"{name}={value}" for name, value, _ in PARAMETERS],
+)
 def test_bad_parameters_name_themselves(name, value, message):
     model = DecisionTreeRegressor(max_depth=1).fit(X[:, :1], Y)
     before = model.fingerprint()
@@ -270,7 +351,11 @@ def test_bad_parameters_name_themselves(name, value, message):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ([1.0], r"feature_probabilities must have one entry for each of the 2 features; got shape \(1,\)"),
+        (
+            [1.0],
+            r"feature_probabilities must have one entry for each of the 2 features; got shape "
+            r"\(1,\)",
+        ),
         ([-1.0, 2.0], "feature_probabilities must be finite, not negative and not all zero"),
         ([0.0, 0.0], "feature_probabilities must be finite, not negative and not all zero"),
         ([np.nan, 1.0], "feature_probabilities must be finite"),
@@ -282,12 +367,32 @@ def test_bad_feature_probabilities(value, message):
 
 
 COMBINATIONS = {
-    "categories have no middle": ({"splitter": "midpoint", "categorical_features": [0]}, Y, "categorical_features .* splitter='midpoint'"),
-    "one is drawn": ({"splitter": "midpoint", "max_features": 1}, Y, "max_features must be None with splitter='midpoint'"),
-    "negative counts": ({"criterion": "poisson"}, Y - 1, r"criterion='poisson' needs y of at least 0; got \[-1.\] at row 0"),
-    "no counts": ({"criterion": "poisson"}, 0 * Y, "criterion='poisson' needs y with a positive sum"),
+    "categories have no middle": (
+        {"splitter": "midpoint", "categorical_features": [0]},
+        Y,
+        "categorical_features .* splitter='midpoint'",
+    ),
+    "one is drawn": (
+        {"splitter": "midpoint", "max_features": 1},
+        Y,
+        "max_features must be None with splitter='midpoint'",
+    ),
+    "negative counts": (
+        {"criterion": "poisson"},
+        Y - 1,
+        r"criterion='poisson' needs y of at least 0; got \[-1.\] at row 0",
+    ),
+    "no counts": (
+        {"criterion": "poisson"},
+        0 * Y,
+        "criterion='poisson' needs y with a positive sum",
+    ),
     "too many folds": ({"ccp_alpha": "cv", "cv": 30}, Y, "cv=30 does not fit the data: .*30"),
-    "folds that leave rows out": ({"ccp_alpha": "cv", "cv": ShuffleSplit(train_size=3, test_size=3)}, Y, "cv=.* does not fit the data"),
+    "folds that leave rows out": (
+        {"ccp_alpha": "cv", "cv": ShuffleSplit(train_size=3, test_size=3)},
+        Y,
+        "cv=.* does not fit the data",
+    ),
     "NaN in y": ({}, np.where(Y == 3, np.nan, Y), "NaN"),
 }
 
@@ -310,7 +415,10 @@ def test_bad_class_weight():
 
 
 def test_misclassification_warns():
-    with pytest.warns(UserWarning, match="not strictly concave: a split that carves out a pure node can have a gain of 0"):
+    with pytest.warns(
+        UserWarning,
+        match="not strictly concave: a split that carves out a pure node can have a gain of 0",
+    ):
         DecisionTreeClassifier(criterion="misclassification").fit(X, C)
 
 

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpuboost.backend import get_backend
-from gpuboost.binning import BinnedMatrix
-from gpuboost.boosting import GrowthLimits
 from gpuboost.config import BoostParams
+from gpuboost.data.binning import BinnedMatrix
 from gpuboost.dtypes import GROWTH, HIST_STRIDE, ROW
 from gpuboost.kernels.cpu.histogram import PADDING
+from gpuboost.training.boosting import GrowthLimits
 
 ORDERS = {"depthwise": 0, "leafwise": 1, "symmetric": 2}
 
@@ -28,10 +28,20 @@ def make_case(seed, n, n_features, missing, max_bin=9):
 
 def grow(columns, gh, n_threads=1, rows=None, features=None, **options):
     n_features, n = columns.shape
-    params = BoostParams(**{k: v for k, v in options.items() if k in BoostParams.__dataclass_fields__})
+    params = BoostParams(
+        **{k: v for k, v in options.items() if k in BoostParams.__dataclass_fields__}
+    )
     record = np.zeros(1, GROWTH)
     record["gradient_unit"], record["hessian_unit"] = 2.0**-4, 2.0**-6
-    for name in ("min_child_weight", "min_split_gain", "reg_lambda", "reg_alpha", "max_delta_step", "min_samples_leaf", "order"):
+    for name in (
+        "min_child_weight",
+        "min_split_gain",
+        "reg_lambda",
+        "reg_alpha",
+        "max_delta_step",
+        "min_samples_leaf",
+        "order",
+    ):
         record[name] = getattr(params, name)
     limits = GrowthLimits.of(params, n, n_features, params.min_samples_leaf > 1)
     record["max_depth"], record["max_leaves"] = limits.max_depth, limits.max_leaves
@@ -59,15 +69,21 @@ def grow(columns, gh, n_threads=1, rows=None, features=None, **options):
 def splits_of(nodes):
     inner = np.flatnonzero(nodes["left"] >= 0)
     order = inner[np.argsort(nodes["left"][inner])]
-    return [(int(i), int(nodes["split"]["feature"][i]), int(nodes["split"]["bin"][i])) for i in order]
+    return [
+        (int(i), int(nodes["split"]["feature"][i]), int(nodes["split"]["bin"][i])) for i in order
+    ]
 
 
 def assert_like_oracle(columns, gh, **options):
     nodes, own, p, n_bins = grow(columns, gh, **options)
-    splits, leaves = reference.grow(columns, n_bins, gh, np.arange(columns.shape[1]), p, range(len(columns)))
+    splits, leaves = reference.grow(
+        columns, n_bins, gh, np.arange(columns.shape[1]), p, range(len(columns))
+    )
     assert splits_of(nodes) == [s[:3] for s in splits]
     assert own == leaves
-    np.testing.assert_allclose([nodes["split"]["gain"][s[0]] for s in splits], [s[3] for s in splits], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        [nodes["split"]["gain"][s[0]] for s in splits], [s[3] for s in splits], rtol=1e-9, atol=1e-9
+    )
 
 
 OPTIONS = [
@@ -107,7 +123,14 @@ def test_random_cases(seed, n, n_features, missing, policy):
 @pytest.mark.parametrize("leaves_per_step", [2, 5])
 def test_several_leaves_at_once(leaves_per_step):
     columns, gh = make_case(6, 200, 4, True)
-    assert_like_oracle(columns, gh, grow_policy="leafwise", max_leaves=12, max_depth=6, leaves_per_step=leaves_per_step)
+    assert_like_oracle(
+        columns,
+        gh,
+        grow_policy="leafwise",
+        max_leaves=12,
+        max_depth=6,
+        leaves_per_step=leaves_per_step,
+    )
 
 
 @pytest.mark.parametrize("policy", ["depthwise", "leafwise"])
@@ -126,13 +149,17 @@ def test_threads_and_a_small_pool_change_nothing(policy, count, monkeypatch):
     alone, leaves, _, _ = grow(columns, gh, grow_policy=policy, min_samples_leaf=count, **limits)
     monkeypatch.setattr(backend, "SMALL_WORK", 1)
     for n_threads in (2, 4):
-        nodes, own, _, _ = grow(columns, gh, n_threads, grow_policy=policy, min_samples_leaf=count, **limits)
+        nodes, own, _, _ = grow(
+            columns, gh, n_threads, grow_policy=policy, min_samples_leaf=count, **limits
+        )
         assert splits_of(nodes) == splits_of(alone)
         assert own == leaves
     if policy != "symmetric":
         monkeypatch.setattr(backend, "POOL_BYTES", 3 * 10 * HIST_STRIDE * 8)
         for n_threads in (1, 2):
-            nodes, own, _, _ = grow(columns, gh, n_threads, grow_policy=policy, min_samples_leaf=count, **limits)
+            nodes, own, _, _ = grow(
+                columns, gh, n_threads, grow_policy=policy, min_samples_leaf=count, **limits
+            )
             assert splits_of(nodes) == splits_of(alone)
             assert own == leaves
 
@@ -142,7 +169,9 @@ def test_large_trees(rng, n_threads):
     """More leaves than a byte can label: rows are listed by leaf; those left out walk."""
     columns, gh = make_case(5, 3000, 4, True)
     rows = np.sort(rng.choice(3000, 2000, replace=False)).astype(ROW)
-    nodes, own, p, n_bins = grow(columns, gh, n_threads, rows=rows, max_depth=12, grow_policy="depthwise")
+    nodes, own, p, n_bins = grow(
+        columns, gh, n_threads, rows=rows, max_depth=12, grow_policy="depthwise"
+    )
     assert len(own) > 256
     splits, leaves = reference.grow(columns, n_bins, gh, rows, p, range(4))
     assert splits_of(nodes) == [s[:3] for s in splits]
@@ -153,7 +182,9 @@ def test_some_rows_and_some_features(rng):
     columns, gh = make_case(4, 300, 6, True)
     rows = np.sort(rng.choice(300, 150, replace=False)).astype(ROW)
     features = np.array([1, 3, 4], np.int32)
-    nodes, own, p, n_bins = grow(columns, gh, rows=rows, features=features, max_depth=3, colsample_bytree=0.5)
+    nodes, own, p, n_bins = grow(
+        columns, gh, rows=rows, features=features, max_depth=3, colsample_bytree=0.5
+    )
     splits, leaves = reference.grow(columns, n_bins, gh, rows, p, features)
     assert splits_of(nodes) == [s[:3] for s in splits]
     assert own == leaves

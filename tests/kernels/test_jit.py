@@ -25,14 +25,18 @@ def test_a_changed_formula_is_not_run_from_old_code(tmp_path):
         shutil.copytree(ROOT / folder, tmp_path / folder)
 
     def train():
-        out = subprocess.run([sys.executable, "-c", TRAIN], cwd=tmp_path, capture_output=True, text=True, check=True)
+        out = subprocess.run(
+            [sys.executable, "-c", TRAIN], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
         return float(out.stdout)
 
     before = train()
     formulas = tmp_path / "gpuboost" / "formulas.py"
     old = "    w = -threshold_l1(g, reg_alpha) / d\n"
     assert old in formulas.read_text()
-    formulas.write_text(formulas.read_text().replace(old, "    w = -2.0 * threshold_l1(g, reg_alpha) / d\n"))
+    formulas.write_text(
+        formulas.read_text().replace(old, "    w = -2.0 * threshold_l1(g, reg_alpha) / d\n")
+    )
     assert abs((train() - 0.5) - 2 * (before - 0.5)) < 1e-12
 
 

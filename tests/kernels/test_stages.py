@@ -17,7 +17,9 @@ move_pieces = exposed(partition.move_pieces)
 @pytest.mark.parametrize("n_features", [1, 3, 8, 19])
 def test_histogram(rng, n_features, stretch):
     columns = rng.integers(0, 256, (n_features, 500)).astype(np.uint8)
-    bins = np.append(np.ascontiguousarray(columns.T).reshape(-1), np.zeros(histogram.PADDING, np.uint8))
+    bins = np.append(
+        np.ascontiguousarray(columns.T).reshape(-1), np.zeros(histogram.PADDING, np.uint8)
+    )
     gh = rng.integers(-(2**50), 2**50, 500)
     rows = np.flatnonzero(rng.random(500) < 0.3).astype(np.int32)
     if stretch:
@@ -43,7 +45,11 @@ def test_partition_is_stable(rng, pieces, missing_left):
     before = rows.copy()
     nodes = np.zeros(1, NODE)
     nodes["end"] = len(rows)
-    nodes["split"]["feature"], nodes["split"]["bin"], nodes["split"]["missing_left"] = 1, 2, missing_left
+    nodes["split"]["feature"], nodes["split"]["bin"], nodes["split"]["missing_left"] = (
+        1,
+        2,
+        missing_left,
+    )
     piece = np.zeros(pieces, PIECE)
     edges = np.linspace(0, len(rows), pieces + 1).astype(int)
     piece["begin"], piece["end"] = edges[:-1], edges[1:]
@@ -80,7 +86,9 @@ def test_random_rounding_is_unbiased_and_depends_on_nothing_but_the_row(rng):
     assert abs(hessian.mean() - 0.7) < 5 * np.sqrt(0.21 / n)
     assert abs(np.corrcoef(gradient, hessian)[0, 1]) < 0.01  # two independent draws
     again = np.empty(n // 2, np.int64)
-    gradients.quantize(np.zeros(1, np.int64), g[: n // 2], h[: n // 2], np.empty(0), growth, False, again)
+    gradients.quantize(
+        np.zeros(1, np.int64), g[: n // 2], h[: n // 2], np.empty(0), growth, False, again
+    )
     np.testing.assert_array_equal(again, out[: n // 2])
 
 

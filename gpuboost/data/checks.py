@@ -1,0 +1,77 @@
+"""User input to clean arrays: shape, dtype, weights, targets. Knows nothing of trees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+#: Dtypes the kernels take as they are; everything else is converted.
+NATIVE = {
+    np.dtype(t)
+    for t in (
+        "float32",
+        "float64",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+    )
+}
+
+
+def to_native(x: np.ndarray) -> np.ndarray:
+    """A matrix in a dtype the kernels take, copied only if it has to be."""
+    if x.dtype in NATIVE and x.dtype.isnative:
+        return x
+    if x.dtype == np.bool_:
+        return x.view(np.uint8)
+    return x.astype(np.float32 if x.dtype == np.float16 else np.float64)
+
+
+def check_numbers(name: str, values: Any, n_rows: int) -> np.ndarray:
+    """A float64 vector of finite numbers, one for each row."""
+    out = np.asarray(values)
+    if out.ndim != 1 or out.shape[0] != n_rows:
+        raise ValueError(
+            f"{name} must have one entry for each of the {n_rows} rows of X; got shape {out.shape}"
+        )
+    try:
+        out = out.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers; got dtype {out.dtype}: {error}") from error
+    bad = np.flatnonzero(~np.isfinite(out))
+    if bad.size:
+        raise ValueError(
+            f"{name} contains NaN or infinity: {out[bad[0]]} at row {bad[0]} ({bad.size} such rows)"
+        )
+    return out
+
+
+def check_weight(sample_weight: Any, n_rows: int, name: str = "sample_weight") -> np.ndarray:
+    """Weights as float64; an empty array if there are none."""
+    if sample_weight is None:
+        return np.empty(0)
+    weight = np.asarray(sample_weight)
+    weight = check_numbers(name, np.full(n_rows, weight) if weight.ndim == 0 else weight, n_rows)
+    if (weight < 0).any():
+        row = int(np.argmax(weight < 0))
+        raise ValueError(f"{name} must not be negative: {weight[row]} at row {row}")
+    if not (weight > 0).any():
+        raise ValueError(f"{name} must not be all zero: every weight is 0, there is nothing to fit")
+    return weight
+
+
+def class_codes(name: str, y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Classes to their places among the known ones, which are ascending."""
+    codes = np.searchsorted(classes, y).clip(max=len(classes) - 1)
+    unknown = classes[codes] != y
+    if np.any(unknown):
+        raise ValueError(
+            f"{name} has a class that the training data does not have: {y[unknown].tolist()[0]!r}"
+        )
+    return codes

@@ -1,0 +1,395 @@
+"""scikit-learn plumbing shared by the estimators.
+
+Parameters to config, input checks, fitted attributes.
+"""
+
+from __future__ import annotations
+
+import numbers
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_array, check_X_y, validate_data
+
+from gpuboost.backend import (
+    Backend,
+    check_device,
+    device_for,
+    device_matrix,
+    device_of,
+    get_backend,
+    n_threads,
+    on_host,
+)
+from gpuboost.config import RANGES, BoostParams
+from gpuboost.data.binning import BinMapper
+from gpuboost.data.checks import check_weight, to_native
+from gpuboost.model.ensemble import Ensemble
+from gpuboost.objectives.losses import LOSSES, Loss
+from gpuboost.objectives.metrics import resolve_metrics
+from gpuboost.progress import Progress
+from gpuboost.training.boosting import Booster, EvalSet, History, boost
+
+IMPORTANCE_TYPES = ("gain", "split", "cover")
+
+
+class BaseTrees(BaseEstimator):
+    """What all estimators share.
+
+    Checks of the input, the seed, and a failed fit that changes nothing.
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        """Missing values are fine."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def save_model(self, path: str | os.PathLike[str]) -> None:
+        """Save the fitted estimator in a file, for ``gpuboost.load_model``.
+
+        The format is open and described in ``docs/format.md``: a JSON header and arrays, no pickle.
+        Two equal models give equal files. The file appears all at once: if anything goes wrong,
+        what was under the name stays as it was. Everything that a fitted estimator knows is saved,
+        so that predictions, importances, out-of-bag estimates and warm starts go on after loading.
+
+        A parameter that a file cannot hold (a function as ``eval_metric`` or ``oob_score``, a
+        splitter as ``cv``) is saved with its default value, and a warning names it; a RandomState
+        of a forest with the seed it gave. A CUDA device is saved as "auto", as the model may be
+        loaded where there is none.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Name of the file. There is no fixed suffix; ``.gb`` is the custom.
+        """
+        from gpuboost.estimators.saving import save  # which imports all estimators
+
+        save(self, path)
+
+    def _check_x(self, x: Any, reset: bool) -> Any:
+        if device_of(x) is not None:
+            return self._validate_on_device(x, reset=reset)[0]
+        return to_native(self._validate(x, reset=reset))
+
+    def _validate(self, *data: Any, reset: bool, **options: Any) -> Any:
+        """scikit-learn's checks; text gets a message that says where it is."""
+        try:
+            return validate_data(
+                self, *data, reset=reset, dtype="numeric", ensure_all_finite=False, **options
+            )
+        except ValueError as error:
+            if "could not convert" in str(error) or "bytes/strings" in str(error):
+                raise ValueError(f"X must hold numbers; encode text first ({error})") from error
+            raise
+
+    def _validate_on_device(self, x: Any, *y: Any, reset: bool) -> tuple[Any, ...]:
+        """The same checks for input on a device.
+
+        Scikit-learn sees an array of its shape and dtype that has no content.
+        """
+        device_for(self.device, x)
+        x, names = device_matrix(x)
+        outline = np.broadcast_to(np.zeros((), x.dtype), x.shape)
+        checks = {"dtype": "numeric", "ensure_all_finite": False, "estimator": self}
+        checked = check_X_y(outline, *y, **checks)[1:] if y else ()
+        check_array(outline, input_name="X", **checks)
+        header = outline
+        if names is not None:
+            import pandas as pd  # which cuDF brings
+
+            header = pd.DataFrame(columns=names)
+        validate_data(self, header, reset=reset, skip_check_array=True)
+        return to_native(x), *checked
+
+    def report(
+        self,
+        path: Any,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        title: str | None = None,
+        train: Any = None,
+        timings: Any = None,
+        model_path: Any = None,
+    ) -> None:
+        """Write a page about the fitted model.
+
+        Data, metrics, figures, importances, the first tree, parameters.
+
+        The page is one HTML file without scripts that loads nothing from anywhere. The same model,
+        data and versions give the same bytes. It appears under its name all at once or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File to write; one that exists is replaced.
+        X : array-like of shape (n_samples, n_features), default=None
+            Rows to judge the model on, best ones that it was not trained on. None: the page says
+            what it lacks.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights, for the metrics.
+        title : str, default=None
+            Title of the page. None: the name of the estimator.
+        train : tuple (X, y) or (X, y, sample_weight), default=None
+            The rows that the model was trained on: their metrics stand beside those of X, their
+            mean or class shares are the baseline, and forests with bootstrap samples get out-of-bag
+            importances.
+        timings : mapping of str to float, default=None
+            Seconds that steps took, such as ``{"read": 0.2, "fit": 1.3}``; the model does not know
+            them.
+        model_path : str or path-like, default=None
+            Where the model was saved, for the lines that load it.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from sklearn.datasets import load_iris
+        >>> import gpuboost as gb
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> model = gb.GPUBoostClassifier(n_estimators=10).fit(X[::2], y[::2])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.report(f"{folder}/iris.html", X[1::2], y[1::2], title="Iris")
+        ...     print(open(f"{folder}/iris.html").readline().strip())
+        <!DOCTYPE html>
+        """
+        from gpuboost.report import write_report  # not with the library: only this needs it
+
+        write_report(
+            self,
+            path,
+            X,
+            y,
+            sample_weight,
+            title=title,
+            train=train,
+            timings=timings,
+            model_path=model_path,
+        )
+
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        """Keep a fitted model as it was if ``fit`` fails or is interrupted."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _check_xy(self, x: Any, y: Any) -> tuple[Any, np.ndarray]:
+        y = on_host(y)
+        if device_of(x) is not None:
+            x, y = self._validate_on_device(x, y, reset=True)
+            return x, y
+        x, y = self._validate(x, y, reset=True)
+        return to_native(x), y
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, numbers.Integral):
+            return int(self.random_state) & 0xFFFFFFFF
+        return (
+            int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+            if self.random_state is not None
+            else 0
+        )
+
+
+class BaseBoost(BaseTrees):
+    """What boosting estimators share."""
+
+    #: Losses to choose from; the classifier's are for two classes.
+    _objectives: ClassVar[tuple[str, ...]]
+
+    def _check_params(self) -> BoostParams:
+        """Parameters as a checked config; raises before any work is done."""
+        params = BoostParams(
+            grow_policy=self.grow_policy, **{name: getattr(self, name) for name in RANGES}
+        )
+        self._loss()
+        check_device(self.device)
+        n_threads(self.n_jobs)
+        if self.importance_type not in IMPORTANCE_TYPES:
+            allowed = ", ".join(map(repr, IMPORTANCE_TYPES))
+            raise ValueError(
+                f"importance_type must be one of {allowed}; got {self.importance_type!r}"
+            )
+        return params
+
+    def _loss(self) -> Loss:
+        if not isinstance(self.objective, str) or self.objective not in self._objectives:
+            raise ValueError(
+                f"objective must be one of {', '.join(map(repr, self._objectives))}; got "
+                f"{self.objective!r}"
+            )
+        return LOSSES[self.objective]
+
+    def _fit_boosting(
+        self,
+        x: Any,
+        y: np.ndarray,
+        weight: np.ndarray,
+        evals: list[tuple[Any, np.ndarray, np.ndarray]],
+        loss: Loss,
+        task: str,
+        n_classes: int,
+        params: BoostParams,
+    ) -> tuple[Ensemble, History]:
+        """Train; touches no attribute of the estimator."""
+        device = device_for(self.device, x)
+        for i, (ex, _, _) in enumerate(evals):
+            device = device_for(device, ex, f"X of eval_set[{i}]")
+        with get_backend(device, self.n_jobs, cells=x.size) as backend:
+            metrics = resolve_metrics(self.eval_metric, task, loss.metric, self._from_raw)
+            mapper = BinMapper.fit(x, weight, params.max_bins, backend)
+            binned = mapper.transform(x, backend, by_rows=True)
+            base_score = loss.base_score(y, weight, n_classes, backend)
+            sets = [
+                EvalSet.of(
+                    f"validation_{i}",
+                    mapper.transform(ex, backend, by_rows=False),
+                    ey,
+                    ew,
+                    base_score,
+                    backend,
+                )
+                for i, (ex, ey, ew) in enumerate(evals)
+            ]
+            booster = Booster(
+                mapper, binned, y, weight, base_score, loss, params, self._seed(), backend
+            )
+            with Progress(
+                params.n_estimators, "training", "rounds", int(params.verbose)
+            ) as progress:
+
+                def report(results: dict[str, dict[str, list[float]]]) -> None:
+                    progress.advance(
+                        note="  ".join(
+                            f"{s}-{m}: {v[-1]:.6g}"
+                            for s, own in results.items()
+                            for m, v in own.items()
+                        )
+                    )
+
+                return boost(
+                    booster,
+                    base_score,
+                    sets,
+                    metrics if sets else [],
+                    report if params.verbose else None,
+                )
+
+    def _set_fitted(self, ensemble: Ensemble, history: History, params: BoostParams) -> None:
+        """All fitted attributes at once, after everything that can fail."""
+        self._ensemble = ensemble
+        self.n_estimators_ = ensemble.n_rounds
+        self.evals_result_ = history.results
+        early = params.early_stopping_rounds is not None
+        self._best_rounds = history.best_round + 1 if early else ensemble.n_rounds
+        for name, value in (
+            ("best_iteration_", history.best_round),
+            ("best_score_", history.best_score),
+        ):
+            if early:
+                setattr(self, name, value)
+            else:
+                self.__dict__.pop(name, None)
+
+    def _check_evals(
+        self, eval_set: Any, eval_sample_weight: Any, params: BoostParams
+    ) -> list[tuple[Any, Any, np.ndarray]]:
+        """(X, y, weight) of each eval set.
+
+        X and y as the estimator's ``_check_eval_y`` leaves them.
+        """
+        if eval_set is None:
+            if params.early_stopping_rounds is not None:
+                raise ValueError(
+                    f"early_stopping_rounds={params.early_stopping_rounds} needs an eval_set"
+                )
+            if eval_sample_weight is not None:
+                raise ValueError("eval_sample_weight was given without an eval_set")
+            return []
+        pairs = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
+        if not pairs or any(not isinstance(p, (tuple, list)) or len(p) != 2 for p in pairs):
+            raise ValueError("eval_set must be a pair (X, y) or a list of such pairs")
+        weights = (
+            list(eval_sample_weight) if eval_sample_weight is not None else [None] * len(pairs)
+        )
+        if len(weights) != len(pairs):
+            raise ValueError(
+                f"eval_sample_weight must have one entry for each of the {len(pairs)} eval "
+                f"sets; got {len(weights)}"
+            )
+        out = []
+        for i, ((ex, ey), ew) in enumerate(zip(pairs, weights, strict=True)):
+            ex = self._check_x(ex, reset=False)
+            ey = self._check_eval_y(f"y of eval_set[{i}]", on_host(ey), len(ex))
+            out.append((ex, ey, check_weight(on_host(ew), len(ex), f"eval_sample_weight[{i}]")))
+        return out
+
+    def _check_fitted(self) -> Ensemble:
+        ensemble: Ensemble | None = self.__dict__.get("_ensemble")
+        if ensemble is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet; call fit before using "
+                "this method"
+            )
+        return ensemble
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether fit has finished."""
+        return "_ensemble" in self.__dict__
+
+    def _backend(self, x: Any) -> Backend:
+        return get_backend(device_for(self.device, x), 1 if len(x) < 256 else self.n_jobs)
+
+    def _predict(self, x: Any, finish: Callable[[Backend, Any], Any]) -> Any:
+        """``finish`` applied to the raw scores (n_outputs, n_rows), which are where ``x`` is."""
+        ensemble = self._check_fitted()
+        # one row through validate_data takes longer than through the trees: plain arrays that need
+        # no check skip it
+        plain = (
+            type(x) is np.ndarray
+            and x.ndim == 2
+            and x.dtype in (np.float32, np.float64)
+            and x.dtype.isnative
+            and len(x) > 0
+        )
+        if not plain or x.shape[1] != self.n_features_in_ or hasattr(self, "feature_names_in_"):
+            x = self._check_x(x, reset=False)
+        with self._backend(x) as backend:
+            return finish(backend, ensemble.raw(x, backend, self._best_rounds))
+
+    def _staged(self, x: Any, finish: Callable[[Backend, Any], Any]) -> Iterator[Any]:
+        ensemble = self._check_fitted()
+        x = self._check_x(x, reset=False)
+        with self._backend(x) as backend:
+            for raw in ensemble.staged_raw(x, backend):
+                yield finish(backend, raw)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Importance of each feature, adding up to 1; ``importance_type`` says which kind."""
+        total = self._check_fitted().importance(self.importance_type)
+        return total / total.sum() if total.sum() > 0 else total
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the model: equal fingerprints mean equal predictions, bit for bit.
+
+        Returns
+        -------
+        str
+            64 hexadecimal digits.
+        """
+        return self._check_fitted().fingerprint()

@@ -1,0 +1,294 @@
+"""What trees, forests and AdaBoost share.
+
+Targets, weights, nominal columns, and predictions from leaves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from gpuboost.backend import Backend, check_device, device_of, get_backend, n_threads
+from gpuboost.data.categories import Categories
+from gpuboost.data.checks import check_weight, to_native
+from gpuboost.data.coding import CodedMatrix, code_matrix
+from gpuboost.data.targets import TreeTargets
+from gpuboost.estimators.base import BaseTrees
+from gpuboost.model.tree import ClassicalForest
+from gpuboost.training.trees import TreeParams
+
+
+@dataclass(frozen=True)
+class Training:
+    """Checked training data; ``classes`` is None for numbers."""
+
+    x: np.ndarray  # (n_rows, n_features), category numbers in nominal columns
+    targets: TreeTargets
+    weight: np.ndarray  # (n_rows,) float64: sample weights times class weights
+    categories: Categories
+    classes: list[np.ndarray] | None
+    y: np.ndarray  # (n_rows, n_outputs): class codes or values
+    one_column: bool  # one output
+
+    def coded(self, params: TreeParams, backend: Backend) -> CodedMatrix:
+        """The features as the splitter wants them."""
+        max_bins = params.max_bins if params.splitter == "hist" else None
+        return code_matrix(
+            self.x, self.weight, self.categories.mask(self.x.shape[1]), max_bins, backend
+        )
+
+    def without_weightless_rows(self) -> Training:
+        """Only the rows that have a weight, and only their categories; the classes stay."""
+        rows = self.weight > 0
+        if rows.all():
+            return self
+        x, values = self.x[rows], dict(self.categories.values)
+        for f, own in values.items():
+            # NaN, if there is one, is the last
+            numbers, codes = np.unique(x[:, f], return_inverse=True)
+            known = ~np.isnan(numbers)
+            x[:, f] = np.where(known, np.arange(len(numbers)), np.nan)[codes]
+            values[f] = own[numbers[known].astype(np.int64)]
+        return replace(
+            self,
+            x=x,
+            targets=self.targets.of_rows(rows),
+            weight=self.weight[rows],
+            categories=Categories(values),
+            y=self.y[rows],
+        )
+
+
+class BaseClassical(BaseTrees):
+    """What classical estimators share."""
+
+    def _check_device(self, params: TreeParams) -> None:
+        """Raise unless the device exists here and can grow such trees."""
+        check_device(self.device)
+        n_threads(self.n_jobs)
+        if self.device in ("auto", "cpu"):
+            return
+        splitter = getattr(self, "splitter", "hist")  # forests work on bins, whatever the splitter
+        refused = {
+            "splitter": (splitter, splitter == "hist", "splitter='hist'"),
+            "criterion": (
+                params.criterion,
+                params.criterion != "absolute_error",
+                "another criterion",
+            ),
+            "max_leaf_nodes": (
+                params.max_leaf_nodes,
+                params.max_leaf_nodes is None,
+                "max_depth or min_samples_leaf as a limit",
+            ),
+        }
+        for name, (value, possible, instead) in refused.items():
+            if not possible:
+                raise ValueError(
+                    f"{name}={value!r} is not available on device={self.device!r}: use "
+                    f"{instead}, or device='cpu'"
+                )
+
+    def _training_backend(self) -> Backend:
+        """Where trees are grown.
+
+        "auto" is the CPU, as nobody has measured yet from which size on a GPU grows classical trees
+        faster.
+        """
+        return get_backend("cpu" if self.device == "auto" else self.device, self.n_jobs)
+
+    def _backend(self, n_rows: int) -> Backend:
+        """Where rows are predicted: on the CPU, wherever the trees were grown."""
+        return get_backend("cpu", 1 if n_rows < 256 else self.n_jobs)
+
+    # --- training data
+
+    def _prepare(self, x: Any, y: Any, sample_weight: Any, classification: bool) -> Training:
+        """Check and encode everything that ``fit`` gets.
+
+        Sets n_features_in_ and feature_names_in_.
+        """
+        self._check_on_host(x)
+        categories = Categories.fit(x, self.categorical_features)
+        if categories.values and self.device not in ("auto", "cpu"):
+            raise ValueError(
+                f"categorical_features={self.categorical_features!r} is not available on "
+                f"device={self.device!r}: "
+                "encode these columns as numbers, or use device='cpu'"
+            )
+        x, y = self._validate(categories.encode(x), y, reset=True, multi_output=True)
+        y = y.reshape(len(y), -1)
+        one_column = y.shape[1] == 1
+        weight = check_weight(sample_weight, len(x))
+        weight = weight if weight.size else np.ones(len(x))
+        classes = None
+        if classification:
+            check_classification_targets(y[:, 0] if one_column else y)
+            parts = [np.unique(y[:, o], return_inverse=True) for o in range(y.shape[1])]
+            classes = [own for own, _ in parts]
+            for own in classes:
+                if len(own) < 2 and self._needs_two_classes:
+                    raise ValueError(
+                        f"y must have at least 2 classes; it has only one class: {own[0]!r}"
+                    )
+            codes = np.stack([inverse for _, inverse in parts], axis=1)
+            weight = self._with_class_weight(y[:, 0] if one_column else y, weight)
+            targets = TreeTargets.of_classes(codes, [len(own) for own in classes])
+            return Training(to_native(x), targets, weight, categories, classes, codes, one_column)
+        y = np.ascontiguousarray(y, np.float64)
+        if not np.isfinite(y).all():
+            row = int(np.flatnonzero(~np.isfinite(y).all(axis=1))[0])
+            raise ValueError(f"y contains NaN or infinity: {y[row]} at row {row}")
+        return Training(
+            to_native(x), TreeTargets.of_values(y), weight, categories, None, y, one_column
+        )
+
+    #: Whether one class is an error: boosting has nothing to do then, a tree is a leaf.
+    _needs_two_classes = False
+
+    def _with_class_weight(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        class_weight = getattr(self, "class_weight", None)
+        if class_weight is None or class_weight == "balanced_subsample":
+            return weight
+        return check_weight(
+            weight * compute_sample_weight(class_weight, y), len(weight), "class_weight"
+        )
+
+    def _set_trained(self, data: Training, forest: ClassicalForest) -> None:
+        """Fitted attributes that every classical estimator has."""
+        self._forest, self._categories, self._first_channel = (
+            forest,
+            data.categories,
+            data.targets.first_channel,
+        )
+        self._one_column = data.one_column
+        self.n_outputs_ = data.y.shape[1]
+        if data.classes is not None:
+            self.classes_: Any = data.classes[0] if data.one_column else data.classes
+            self.n_classes_: Any = (
+                len(data.classes[0]) if data.one_column else [len(own) for own in data.classes]
+            )
+
+    # --- the model
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the model: equal fingerprints mean equal predictions, bit for bit.
+
+        Returns
+        -------
+        str
+            64 hexadecimal digits.
+        """
+        forest, values = self._check_fitted(), self._categories.values
+        return forest.fingerprint(
+            self._first_channel,
+            *self._tree_weights,
+            np.array(list(values), np.int64),
+            *values.values(),
+        )
+
+    @property
+    def _tree_weights(self) -> tuple[np.ndarray, ...]:
+        """Weights of the trees, if they differ."""
+        return ()
+
+    # --- predictions
+
+    def _check_fitted(self) -> ClassicalForest:
+        forest: ClassicalForest | None = self.__dict__.get("_forest")
+        if forest is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet; call fit before using "
+                "this method"
+            )
+        return forest
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether fit has finished."""
+        return "_forest" in self.__dict__
+
+    def _check_rows(self, x: Any) -> np.ndarray:
+        """Rows to predict, with category numbers in nominal columns."""
+        self._check_fitted()
+        self._check_on_host(x)
+        return to_native(self._validate(self._categories.encode(x), reset=False))
+
+    def _check_on_host(self, x: Any) -> None:
+        if device_of(x) is not None:
+            raise ValueError(
+                f"X must be on the host: {type(self).__name__} takes no arrays on a device; "
+                "pass a copy of X on the host"
+            )
+
+    def _summed(self, x: np.ndarray, forest: ClassicalForest, hard: bool = False) -> np.ndarray:
+        """Sum over the trees of what their leaves say (or of votes), (n_rows, n_channels)."""
+        out = np.zeros((len(x), int(self._first_channel[-1])))
+        with self._backend(len(x)) as backend:
+            backend.sum_values(x, forest, self._first_channel, hard, out)
+        return out
+
+    def _leaves(self, x: np.ndarray, forest: ClassicalForest) -> np.ndarray:
+        """The leaf of each row in each tree, (n_rows, n_trees) int32."""
+        out = np.empty((len(x), len(forest.trees)), np.int32)
+        with self._backend(len(x)) as backend:
+            backend.find_leaves(x, forest, out)
+        return out
+
+    def _paths(self, x: np.ndarray, forest: ClassicalForest) -> csr_matrix:
+        """1 where a row passes through a node, (n_rows, nodes of all trees)."""
+        begin = np.cumsum([0, *(len(tree.left) for tree in forest.trees)])
+        rows, columns = [], []
+        for tree, first, node in zip(forest.trees, begin, self._leaves(x, forest).T, strict=False):
+            parent, row = tree.parent, np.arange(len(x))
+            while len(row):
+                rows.append(row)
+                columns.append(first + node)
+                node = parent[node]
+                row, node = row[node >= 0], node[node >= 0]
+        entries = np.concatenate(rows), np.concatenate(columns)
+        paths = csr_matrix((np.ones(len(entries[0]), np.int64), entries), shape=(len(x), begin[-1]))
+        paths.sort_indices()
+        return paths
+
+    def _by_output(self, values: np.ndarray) -> Any:
+        """Class shares (n_rows, n_channels) as scikit-learn hands them out.
+
+        One array, or a list of one for each output.
+        """
+        parts = [
+            values[:, a:b]
+            for a, b in zip(self._first_channel[:-1], self._first_channel[1:], strict=True)
+        ]
+        return (
+            np.ascontiguousarray(parts[0])
+            if self._one_column
+            else [np.ascontiguousarray(part) for part in parts]
+        )
+
+    def _labels(self, values: np.ndarray) -> np.ndarray:
+        """The class of highest share for each output, the first among equals."""
+        shares = self._by_output(values)
+        if self._one_column:
+            labels: np.ndarray = self.classes_[shares.argmax(axis=1)]
+            return labels
+        return np.stack(
+            [own[part.argmax(axis=1)] for own, part in zip(self.classes_, shares, strict=True)],
+            axis=1,
+        )
+
+
+def check_counts(data: Training) -> None:
+    """Poisson deviance needs targets of at least 0 whose mean is not 0."""
+    if (data.y < 0).any():
+        row = int(np.flatnonzero((data.y < 0).any(axis=1))[0])
+        raise ValueError(
+            f"criterion='poisson' needs y of at least 0; got {data.y[row]} at row {row}"
+        )
+    if not (data.y.sum(axis=0) > 0).all():
+        raise ValueError("criterion='poisson' needs y with a positive sum; got only zeros")

@@ -1,0 +1,175 @@
+"""What out-of-bag rows say of the features of a forest.
+
+The computations behind ``importance``, on arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpuboost.backend import Backend
+from gpuboost.model.tree import ClassicalForest, ClassicalTree, Tree
+
+
+@dataclass(frozen=True)
+class Bagged:
+    """A forest with the rows it was trained on, as arrays."""
+
+    forest: ClassicalForest
+    x: np.ndarray  # (n_rows, n_features) float64, category numbers in nominal columns
+    # (n_rows, n_channels) float64: values, or 1 for the row's class and 0 for the others
+    y: np.ndarray
+    first_channel: np.ndarray  # (n_outputs + 1,) int32: channels of each output
+    classes: bool
+    bag_counts: Callable[[int], np.ndarray]  # how often each row is in the bag of a tree
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs."""
+        return len(self.first_channel) - 1
+
+    def by_tree(self, backend: Backend) -> Iterator[tuple[ClassicalTree, np.ndarray, np.ndarray]]:
+        """(tree, how often each row is in its bag, leaf of each row).
+
+        Without trees that have all rows in the bag.
+        """
+        leaves = np.empty((len(self.x), 1), np.int32)
+        for t, tree in enumerate(self.forest.trees):
+            counts = self.bag_counts(t)
+            if (counts == 0).any():
+                backend.find_leaves(self.x, ClassicalForest([tree]), leaves)
+                yield tree, counts.astype(np.float64), leaves[:, 0]
+
+
+def permuted_by_tree(bagged: Bagged, rng: np.random.Generator, backend: Backend) -> np.ndarray:
+    """Increase of each tree's out-of-bag error by permuting each feature, (n_features, n_trees)."""
+    out = []
+    for tree, counts, leaves in bagged.by_tree(backend):
+        rows = np.flatnonzero(counts == 0)
+        x = bagged.x[rows]
+        error = _tree_error(bagged, tree, leaves[rows], rows)
+        own = np.zeros(x.shape[1])
+        for f in np.unique(tree.feature[tree.left >= 0]):
+            column = x[:, f].copy()
+            x[:, f] = rng.permutation(column)
+            permuted = np.empty((len(rows), 1), np.int32)
+            backend.find_leaves(x, ClassicalForest([tree]), permuted)
+            x[:, f] = column
+            own[f] = _tree_error(bagged, tree, permuted[:, 0], rows) - error
+        out.append(own)
+    return np.stack(out, axis=1)
+
+
+def _tree_error(bagged: Bagged, tree: ClassicalTree, leaves: np.ndarray, rows: np.ndarray) -> float:
+    """Mean over rows and outputs of the squared error, or of wrong classes."""
+    said, true = tree.value[leaves], bagged.y[rows]
+    if not bagged.classes:
+        return float(((said - true) ** 2).mean())
+    parts = zip(bagged.first_channel[:-1], bagged.first_channel[1:], strict=True)
+    return float(
+        np.mean([said[:, a:b].argmax(axis=1) != true[:, a:b].argmax(axis=1) for a, b in parts])
+    )
+
+
+def steps_by_tree(bagged: Bagged, backend: Backend) -> np.ndarray:
+    """MDI-oob of each tree, (n_features, n_trees)."""
+    out = []
+    for tree, counts, leaves in bagged.by_tree(backend):
+        bag_weight, bag_sums = node_sums(tree, leaves, counts, bagged.y)
+        mean = bag_sums / np.maximum(bag_weight, 1.0)[:, None]
+        outside, outside_sums = node_sums(tree, leaves, (counts == 0).astype(np.float64), bagged.y)
+        # y less the root's mean, summed over the out-of-bag rows of each node, times the node's
+        # mean
+        product = (mean * (outside_sums - outside[:, None] * mean[0])).sum(axis=1)
+        out.append(
+            -_gain_by_feature(tree, product, bagged.x.shape[1]) / outside[0] / bagged.n_outputs
+        )
+    return np.stack(out, axis=1)
+
+
+def improvements_by_tree(bagged: Bagged, backend: Backend) -> np.ndarray:
+    """Unbiased split improvement of each tree, (n_features, n_trees)."""
+    y = bagged.y - bagged.y.mean(axis=0)  # differences are the same, and lose no digits
+    out = []
+    for tree, counts, leaves in bagged.by_tree(backend):
+        parts = []
+        for weight in (counts, (counts == 0).astype(np.float64)):
+            n, sums = node_sums(tree, leaves, weight, np.hstack([y, y * y]))
+            parts.append((n, sums / np.maximum(n, 1.0)[:, None]))
+        (bag_weight, bag), (outside, oob) = parts
+        k = y.shape[1]
+        impurity = 0.5 * (bag[:, k:] + oob[:, k:]).sum(axis=1) - (bag[:, :k] * oob[:, :k]).sum(
+            axis=1
+        )
+        weighted = bag_weight / bag_weight[0] * impurity
+        inner = tree.left >= 0
+        reached = np.zeros(len(inner), bool)
+        reached[inner] = (outside[tree.left[inner]] > 0) & (outside[tree.right[inner]] > 0)
+        out.append(_gain_by_feature(tree, weighted, bagged.x.shape[1], reached) / bagged.n_outputs)
+    return np.stack(out, axis=1)
+
+
+def projected_increase(bagged: Bagged, backend: Backend) -> np.ndarray:
+    """Increase of the squared out-of-bag error of each row when a feature is ignored, (n_features.
+
+    N_rows out of some bag).
+    """
+    n_rows, n_features = bagged.x.shape
+    sums = np.zeros((n_features + 1, *bagged.y.shape))  # the last is of the forest as it is
+    n_trees = np.zeros(n_rows)
+    for t, tree in enumerate(bagged.forest.trees):
+        counts = bagged.bag_counts(t).astype(np.float64)
+        outside = counts == 0
+        ignored = [-1, *np.unique(tree.feature[tree.left >= 0])]
+        found = np.zeros((len(ignored), *bagged.y.shape))
+
+        def project(
+            i: int,
+            t: int = t,
+            counts: np.ndarray = counts,
+            ignored: list[int] = ignored,
+            found: np.ndarray = found,
+        ) -> None:
+            backend.project_tree(bagged.x, bagged.forest, t, ignored[i], counts, bagged.y, found[i])
+
+        backend.share_out(len(ignored), project)
+        # features that the tree does not ask for change nothing
+        place = np.zeros(n_features + 1, np.int64)
+        place[ignored[1:]] = np.arange(1, len(ignored))
+        sums[:, outside] += found[place][:, outside]
+        n_trees += outside
+    rows = n_trees > 0
+    errors = ((sums[:, rows] / n_trees[rows, None] - bagged.y[rows]) ** 2).sum(axis=2)
+    increase: np.ndarray = errors[:-1] - errors[-1]
+    return increase
+
+
+def node_sums(
+    tree: Tree, leaves: np.ndarray, weight: np.ndarray, y: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weight, and sum of weight times y, of the rows that reach each node."""
+    rows = np.flatnonzero(weight)
+    columns = [weight[rows], *(weight[rows] * y[rows, c] for c in range(y.shape[1]))]
+    sums = np.stack(
+        [np.bincount(leaves[rows], column, minlength=len(tree.left)) for column in columns], axis=1
+    )
+    levels = [np.array([0])]
+    while len(levels[-1]):
+        inner = levels[-1][tree.left[levels[-1]] >= 0]
+        levels.append(np.concatenate([tree.left[inner], tree.right[inner]]))
+    for level in reversed(levels):
+        inner = level[tree.left[level] >= 0]
+        sums[inner] = sums[tree.left[inner]] + sums[tree.right[inner]]
+    return sums[:, 0], sums[:, 1:]
+
+
+def _gain_by_feature(
+    tree: Tree, amount: np.ndarray, n_features: int, use: np.ndarray | None = None
+) -> np.ndarray:
+    """Sum over a feature's splits of the node's amount less those of its children."""
+    inner = np.flatnonzero((tree.left >= 0) if use is None else use)
+    gain = amount[inner] - amount[tree.left[inner]] - amount[tree.right[inner]]
+    return np.bincount(tree.feature[inner], gain, minlength=n_features)

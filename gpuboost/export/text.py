@@ -1,0 +1,187 @@
+"""A tree as text, and the words for its nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpuboost.config import Number
+from gpuboost.model.tree import ClassicalTree, Tree
+
+
+def export_text(
+    model: Any,
+    feature_names: Any = None,
+    decimals: int = 2,
+    max_depth: int | None = None,
+    tree: int = 0,
+) -> str:
+    """Write a tree of a fitted model as text.
+
+    Parameters
+    ----------
+    model : estimator
+        Any fitted estimator of this library.
+    feature_names : sequence of str, default=None
+        Names of the features. None: those of the training data, or "x0", "x1", ...
+    decimals : int, default=2
+        Digits behind the point.
+    max_depth : int, default=None
+        Levels to write. None: all.
+    tree : int, default=0
+        Number of the tree, for models with several.
+
+    Returns
+    -------
+    str
+        A line for each side of a split and for each leaf, ending with a new line. "or missing"
+        marks the side of missing values.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import gpuboost as gb
+    >>> data = load_iris(as_frame=True)
+    >>> species = data.target_names[data.target]
+    >>> model = gb.DecisionTreeClassifier(max_depth=1).fit(data.data, species)
+    >>> print(gb.export_text(model), end="")
+    petal length (cm) <= 2.45
+    |   class setosa (shares 1.00, 0.00, 0.00; weight 50)
+    petal length (cm) > 2.45 or missing
+    |   class versicolor (shares 0.00, 0.50, 0.50; weight 100)
+    """
+    view = words_for(model, tree, feature_names, decimals)
+    Number(0, integer=True, none=True).check("max_depth", max_depth)
+    lines: list[str] = []
+    todo = [(0, 0, "")]  # a stack: trees may be deeper than calls can be
+    while todo:
+        node, depth, condition = todo.pop()
+        if condition:
+            lines.append("|   " * (depth - 1) + condition)
+        children = view.tree.left[node], view.tree.right[node]
+        if children[0] < 0 or depth == max_depth:
+            cut = f"... {view.n_leaves_below(node)} leaves: " if children[0] >= 0 else ""
+            lines.append(f"{'|   ' * depth}{cut}{view.says(node)} ({view.details(node)})")
+        else:
+            todo += [
+                (int(child), depth + 1, side)
+                for side, child in zip(view.sides(node), children, strict=True)
+            ][::-1]
+    return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True)
+class TreeWords:
+    """A tree and the words for it."""
+
+    tree: Tree
+    value: np.ndarray  # (n_nodes, n_channels)
+    names: list[str]
+    categories: dict[int, np.ndarray]
+    classes: list[np.ndarray] | None  # None: values
+    first_channel: np.ndarray
+    decimals: int
+
+    def number(self, value: float) -> str:
+        """A number, never "-0.00"."""
+        return f"{round(float(value), self.decimals) + 0.0:.{self.decimals}f}"
+
+    def sides(self, node: int) -> tuple[str, str]:
+        """The conditions for the left and for the right child."""
+        tree = self.tree
+        f, threshold = int(tree.feature[node]), float(tree.threshold[node])
+        name = self.names[f]
+        chosen = self.left_categories(node)
+        if chosen is None and np.isinf(threshold):
+            return f"{name} is not missing", f"{name} is missing"
+        if chosen is None:
+            left, right = (
+                f"{name} <= {self.number(threshold)}",
+                f"{name} > {self.number(threshold)}",
+            )
+        else:
+            all_of_them = "{" + ", ".join(map(str, chosen)) + "}"
+            left, right = f"{name} in {all_of_them}", f"{name} not in {all_of_them}"
+        return (
+            (left + " or missing", right)
+            if tree.missing_left[node]
+            else (left, right + " or missing")
+        )
+
+    def left_categories(self, node: int) -> np.ndarray | None:
+        """The categories that go left, None if the feature is not nominal."""
+        tree = self.tree
+        if not isinstance(tree, ClassicalTree) or tree.first_word[node] < 0:
+            return None
+        values = self.categories[int(tree.feature[node])]
+        codes = np.arange(1, len(values) + 1)
+        words = tree.sets[tree.first_word[node] + codes // 64]
+        chosen: np.ndarray = values[(words >> (codes % 64).astype(np.uint64)) & np.uint64(1) == 1]
+        return chosen
+
+    def says(self, node: int) -> str:
+        """The class or value of a node."""
+        if self.classes is None:
+            return "value " + ", ".join(map(self.number, self.value[node]))
+        return "class " + ", ".join(
+            str(own[shares.argmax()])
+            for own, shares in zip(self.classes, self.shares(node), strict=True)
+        )
+
+    def shares(self, node: int) -> list[np.ndarray]:
+        """Shares of the classes of each output."""
+        return np.split(self.value[node], self.first_channel[1:-1])
+
+    def weight(self, node: int) -> str:
+        """The weight of a node's training rows."""
+        weight = float(self.tree.cover[node])
+        return (
+            f"weight {weight:.0f}" if weight == round(weight) else f"weight {self.number(weight)}"
+        )
+
+    def details(self, node: int) -> str:
+        """Class shares and weight."""
+        if self.classes is None:
+            return self.weight(node)
+        parts = [", ".join(map(self.number, own)) for own in self.shares(node)]
+        return f"shares {' | '.join(parts)}; {self.weight(node)}"
+
+    def n_leaves_below(self, node: int) -> int:
+        """Leaves of a subtree."""
+        below = [node]
+        for i in below:  # grows while it is read
+            if self.tree.left[i] >= 0:
+                below += [self.tree.left[i], self.tree.right[i]]
+        return (len(below) + 1) // 2
+
+
+def words_for(model: Any, number: int, feature_names: Any, decimals: int) -> TreeWords:
+    """Check the arguments, and get the tree out of the model."""
+    Number(0, integer=True).check("decimals", decimals)
+    inside = model._check_fitted()
+    trees = getattr(inside, "forest", inside).trees
+    Number(0, len(trees) - 1, integer=True).check("tree", number)
+    n_features = model.n_features_in_
+    if feature_names is None:
+        feature_names = getattr(model, "feature_names_in_", [f"x{f}" for f in range(n_features)])
+    names = [str(name) for name in feature_names]
+    if len(names) != n_features:
+        raise ValueError(
+            f"feature_names must have one entry for each of the {n_features} features; got "
+            f"{len(names)}"
+        )
+    tree = trees[number]
+    classes = None
+    if isinstance(tree, ClassicalTree) and hasattr(model, "classes_"):
+        classes = list(model.classes_) if isinstance(model.classes_, list) else [model.classes_]
+    return TreeWords(
+        tree=tree,
+        value=tree.value.reshape(len(tree.left), -1),
+        names=names,
+        categories=model._categories.values if isinstance(tree, ClassicalTree) else {},
+        classes=classes,
+        first_channel=getattr(model, "_first_channel", np.array([0, 1])),
+        decimals=int(decimals),
+    )

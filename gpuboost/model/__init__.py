@@ -1,0 +1,1 @@
+"""What a fit leaves behind: trees, the ensemble, and its file."""

@@ -1,0 +1,339 @@
+"""The container of a saved model: a JSON header and arrays in one file, with sizes and a checksum.
+
+``docs/format.md`` describes it.
+
+Reading checks whatever can be checked without knowing what the header and the arrays mean, and
+allocates no more than the file holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import struct
+from collections.abc import Iterable
+from typing import Any, BinaryIO
+
+import numpy as np
+
+#: The first byte is no text and the line ends are of two kinds: a transfer that takes the file for
+#: text is noticed.
+MAGIC = b"\x89gpuboost\r\n\x1a"
+VERSION = 1
+
+#: Magic, version, length of the header, length of the arrays, SHA-256 of all other bytes of the
+#: file.
+PREAMBLE = struct.Struct("<12sIQQ32s")
+DIGEST_SIZE = 32
+
+#: Arrays begin at multiples of this: a reader may map them, whatever vectors it uses.
+ALIGNMENT = 64
+
+#: Bools, integers, floats, bytes, text, times and durations.
+_DTYPE = re.compile(
+    r"\|b1|\|[iu]1|<[iu][248]|<f[248]|\|S[1-9]\d{0,5}|<U[1-9]\d{0,5}|<[Mm]8\[(ns|us|ms|s|m|h|D|W|M|Y)\]"
+)
+MOST_DIMENSIONS = 8
+
+
+class ModelFormatError(ValueError):
+    """A file is not a model that this library can load: the message says why.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import gpuboost as gb
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "model.gb")
+    ...     _ = path.write_text("not a model")
+    ...     try:
+    ...         gb.load_model(path)
+    ...     except gb.ModelFormatError as error:
+    ...         print(str(error).replace(folder, "FOLDER"))
+    FOLDER/model.gb cannot be loaded: it has 11 bytes, a model has at least 64
+    """
+
+
+def need(condition: Any, reason: str) -> None:
+    """Raise with this reason unless a condition holds."""
+    if not condition:
+        raise ModelFormatError(reason)
+
+
+def canonical_json(value: Any) -> bytes:
+    """The one way to write a value: ASCII, keys sorted, no spaces, no NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def check_texts(header: Any, text: bytes) -> None:
+    """Raise unless all texts of a header can be written in any Unicode encoding.
+
+    Half of a surrogate pair would fail when it is printed.
+    """
+    if b"\\ud" in text:
+        try:
+            json.dumps(header, ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise ModelFormatError(f"a text in the header is not Unicode: {error}") from error
+
+
+def is_storable(dtype: np.dtype) -> bool:
+    """Whether a file can hold arrays of this dtype."""
+    return _DTYPE.fullmatch(dtype.newbyteorder("<").str) is not None
+
+
+# --- writing
+
+
+def write_model(file: BinaryIO, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """Write a header and named arrays; the same ones always give the same bytes."""
+    entries: list[dict[str, Any]] = []
+    parts: list[Any] = []
+    end = 0
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name], arrays[name].dtype.newbyteorder("<"))
+        _check_content(array.reshape(-1), name)
+        padding = -end % ALIGNMENT
+        entries.append(
+            {
+                "name": name,
+                "dtype": array.dtype.str,
+                "shape": list(arrays[name].shape),
+                "offset": end + padding,
+            }
+        )
+        parts += [bytes(padding), array.reshape(-1).view(np.uint8).data if array.size else b""]
+        end += padding + array.nbytes
+    header = {**header, "arrays": entries}
+    text = canonical_json(header)
+    check_texts(header, text)
+    parts = [text, bytes(-(PREAMBLE.size + len(text)) % ALIGNMENT), *parts]
+    start = PREAMBLE.pack(MAGIC, VERSION, len(text), end, b"")[:-DIGEST_SIZE]
+    file.write(start + _digest([start, *parts]))
+    for part in parts:
+        file.write(part)
+
+
+def _digest(parts: Iterable[Any]) -> bytes:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.digest()
+
+
+# --- reading
+
+
+def read_model(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Read what ``write_model`` wrote: the header, and the arrays by name."""
+    size = os.fstat(file.fileno()).st_size
+    start = file.read(PREAMBLE.size)
+    need(
+        len(start) == PREAMBLE.size,
+        f"it has {len(start)} bytes, a model has at least {PREAMBLE.size}",
+    )
+    magic, version, header_size, arrays_size, digest = PREAMBLE.unpack(start)
+    need(magic == MAGIC, "it does not begin as a gpuboost model does")
+    need(version >= 1, "its format version is 0, the first one is 1")
+    need(
+        version <= VERSION,
+        f"its format version is {version}, this gpuboost reads up to {VERSION}: update gpuboost",
+    )
+    begin = PREAMBLE.size + header_size
+    begin += -begin % ALIGNMENT
+    need(
+        begin + arrays_size == size,
+        f"it should have {begin + arrays_size} bytes, but has {size}: it is cut off or damaged",
+    )
+    # one buffer for everything, the arrays are views of it: they must be writable, kernels take no
+    # others
+    data = bytearray(size)
+    data[: PREAMBLE.size] = start
+    rest = memoryview(data)[PREAMBLE.size :]
+    need(file.readinto(rest) == len(rest), "it changed while it was read")  # type: ignore[attr-defined]
+    view = memoryview(data)
+    found = _digest([view[: PREAMBLE.size - DIGEST_SIZE], view[PREAMBLE.size :]])
+    need(found == digest, "its checksum is wrong: it is damaged")
+    header_end = PREAMBLE.size + header_size
+    need(not any(view[header_end:begin]), "the bytes between header and arrays are not zero")
+    header = _parse(bytes(view[PREAMBLE.size : header_end]))
+    return header, _cut_arrays(header.pop("arrays", None), view[begin:])
+
+
+def _parse(text: bytes) -> dict[str, Any]:
+    """The header; only canonical JSON is one, which leaves no room for keys given twice, NaN.
+
+    Or numbers that no float can hold.
+    """
+    try:
+        header = json.loads(text.decode("ascii"))
+        same = canonical_json(header) == text
+    except (ValueError, RecursionError) as error:
+        raise ModelFormatError(f"its header is not JSON: {error}") from error
+    need(same, "its header is not canonical JSON")
+    check_texts(header, text)
+    need(isinstance(header, dict), "its header is not a JSON object")
+    parsed: dict[str, Any] = header
+    return parsed
+
+
+def _cut_arrays(entries: Any, data: memoryview) -> dict[str, np.ndarray]:
+    """Views of the arrays that the header lists."""
+    need(isinstance(entries, list), "its header has no list of arrays")
+    arrays: dict[str, np.ndarray] = {}
+    end, last = 0, ""
+    for entry in entries:
+        record(entry, {"name", "dtype", "shape", "offset"}, "an entry of the list of arrays")
+        name, dtype, shape, offset = entry["name"], entry["dtype"], entry["shape"], entry["offset"]
+        need(
+            isinstance(name, str) and name > last, "the names of the arrays are not ascending texts"
+        )
+        need(
+            isinstance(dtype, str) and _DTYPE.fullmatch(dtype),
+            f"array {name!r} has the dtype {dtype!r}, which is not allowed",
+        )
+        need(
+            isinstance(shape, list) and len(shape) <= MOST_DIMENSIONS,
+            f"array {name!r} has no valid shape",
+        )
+        for n in shape:
+            whole(n, 0, len(data), f"the shape of array {name!r}")
+        before, begin = end, end + -end % ALIGNMENT
+        end = begin + math.prod(shape) * np.dtype(dtype).itemsize
+        need(
+            type(offset) is int and offset == begin,
+            f"array {name!r} must begin at offset {begin}, but has offset {offset!r}",
+        )
+        need(end <= len(data), f"array {name!r} reaches beyond the end of the file")
+        # equal models are equal files
+        need(not any(data[before:begin]), f"the bytes before array {name!r} are not zero")
+        arrays[name] = _array(data, np.dtype(dtype), tuple(shape), begin, name)
+        last = name
+    need(end == len(data), f"the arrays end at {end}, but the file has {len(data)} bytes of them")
+    return arrays
+
+
+def _array(
+    data: memoryview, dtype: np.dtype, shape: tuple[int, ...], begin: int, name: str
+) -> np.ndarray:
+    """One array, in the byte order of this machine."""
+    count = math.prod(shape)
+    if count == 0:
+        return np.empty(shape, dtype.newbyteorder("="))
+    array = np.frombuffer(data, dtype, count, begin)
+    _check_content(array, name)
+    return array.reshape(shape).astype(dtype.newbyteorder("="), copy=False)
+
+
+def _check_content(array: np.ndarray, name: str) -> None:
+    """Raise if a flat array holds bytes that no value of its dtype has."""
+    if array.dtype.kind == "b":
+        need(
+            (array.view(np.uint8) <= 1).all(),
+            f"array {name!r} holds truth values other than 0 and 1",
+        )
+    if array.dtype.kind == "U" and array.size:
+        points = array.view("<u4")
+        need(
+            ((points < 0xD800) | ((points > 0xDFFF) & (points <= 0x10FFFF))).all(),
+            f"array {name!r} holds text that is not Unicode",
+        )
+
+
+# --- checks of what the header says
+
+
+def record(value: Any, names: set[str], what: str) -> dict[str, Any]:
+    """A JSON object with exactly these names."""
+    need(isinstance(value, dict), f"{what} is not a JSON object")
+    missing, unknown = sorted(names - set(value)), sorted(set(value) - names)
+    need(not missing, f"{what} lacks {', '.join(map(repr, missing))}")
+    need(
+        not unknown,
+        f"{what} has {', '.join(map(repr, unknown))[:200]}, which this gpuboost does not know",
+    )
+    out: dict[str, Any] = value
+    return out
+
+
+def whole(value: Any, low: int, high: int, what: str) -> int:
+    """An integer in a range."""
+    need(
+        type(value) is int and low <= value <= high,
+        f"{what} is {str(value)[:50]}, not an integer from {low} to {high}",
+    )
+    return int(value)
+
+
+def text(value: Any, what: str) -> str:
+    """A text."""
+    need(isinstance(value, str), f"{what} is not a text")
+    return str(value)
+
+
+def texts(value: Any, what: str) -> list[str]:
+    """A list of texts."""
+    need(
+        isinstance(value, list) and all(isinstance(v, str) for v in value),
+        f"{what} is not a list of texts",
+    )
+    return list(value)
+
+
+def numbers(
+    array: np.ndarray, what: str, low: float = -math.inf, high: float = math.inf, nan: bool = False
+) -> np.ndarray:
+    """Finite numbers in a range; NaN among them if that means something."""
+    good = np.isfinite(array) & (array >= low) & (array <= high)
+    if nan:
+        good |= np.isnan(array)
+    if not good.all():
+        limits = "" if low == -math.inf else f" of at least {low:g}"
+        limits += "" if high == math.inf else f" and at most {high:g}"
+        raise ModelFormatError(
+            f"{what} has {array[~good].flat[0]!r}, which is not a finite number{limits}"
+        )
+    return array
+
+
+class Arrays:
+    """The arrays of a model; each has a meaning, so each has to be taken once."""
+
+    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
+        self._left = dict(arrays)
+
+    def take(self, name: str, dtype: Any, shape: tuple[int | None, ...]) -> np.ndarray:
+        """An array that must have this dtype and shape; None stands for any length."""
+        array = self.take_any(name)
+        fits = array.ndim == len(shape) and all(
+            want is None or want == n for want, n in zip(shape, array.shape, strict=True)
+        )
+        need(
+            fits, f"array {name!r} has the shape {array.shape}, not {shape}".replace("None", "any")
+        )
+        need(
+            array.dtype == np.dtype(dtype),
+            f"array {name!r} has the dtype {array.dtype}, not {np.dtype(dtype)}",
+        )
+        return array
+
+    def take_any(self, name: str) -> np.ndarray:
+        """An array of any dtype and shape."""
+        need(name in self._left, f"there is no array {name[:100]!r}")
+        return self._left.pop(name)
+
+    def length(self, name: str) -> int:
+        """Entries of an array that is still to be taken."""
+        need(name in self._left, f"there is no array {name!r}")
+        return self._left[name].size
+
+    def finish(self) -> None:
+        """Raise if there are arrays that nobody asked for."""
+        need(
+            not self._left,
+            f"there are arrays without a meaning: {', '.join(map(repr, list(self._left)[:5]))}",
+        )

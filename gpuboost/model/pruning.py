@@ -1,0 +1,200 @@
+"""Pruning of classical trees.
+
+Cost-complexity (weakest link), the choice of its alpha from held-out rows, and reduced error.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpuboost.data.targets import TreeTargets
+from gpuboost.model.tree import ClassicalTree
+
+#: Losses that differ by less than this part are equal: sums of squares are rounded, and a tie means
+#: the smaller tree.
+TIE = 1e-12
+
+
+@dataclass(frozen=True)
+class PruningPath:
+    """The nested trees of weakest-link pruning, from the whole tree down to its root.
+
+    Each step turns one node into a leaf.
+    """
+
+    # (n_steps + 1,) float64: from which alpha on the tree is the best one; 0 first, never falling
+    alphas: np.ndarray
+    impurities: np.ndarray  # (n_steps + 1,) float64: weighted mean impurity of its leaves
+    nodes: np.ndarray  # (n_steps,) int32: the node that the step turns into a leaf
+
+    def step(self, alpha: float) -> int:
+        """Steps to take for an alpha."""
+        return int(np.searchsorted(self.alphas, alpha, side="right")) - 1
+
+
+def weakest_links(tree: ClassicalTree) -> PruningPath:
+    """The trees that minimise impurity + alpha * leaves, for rising alpha (Breiman, Friedman.
+
+    Olshen and Stone 1984, chapter 3).
+    """
+    impurity = tree.cover * tree.impurity / tree.cover[0]
+    below, n_leaves = _leaf_sums(tree, impurity), _leaf_sums(tree, np.ones(len(impurity)))
+    parent, left, right = tree.parent, tree.left, tree.right
+    is_inner = left >= 0
+    alpha = np.full(len(left), np.inf)
+    alpha[is_inner] = (impurity - below)[is_inner] / (n_leaves - 1)[is_inner]
+    queue = [(alpha[i], i) for i in np.flatnonzero(is_inner)]
+    heapq.heapify(queue)
+    alphas, impurities, nodes = [0.0], [below[0]], []
+    while queue:
+        own, node = heapq.heappop(queue)
+        if not is_inner[node] or own != alpha[node]:
+            continue  # the node is gone, or its subtree has become smaller since
+        gone = [node]
+        for i in gone:  # grows while it is read: the whole subtree
+            if is_inner[i]:
+                is_inner[i] = False
+                gone += [left[i], right[i]]
+        more, fewer = impurity[node] - below[node], n_leaves[node] - 1
+        i = parent[node]
+        while i >= 0:
+            below[i] += more
+            n_leaves[i] -= fewer
+            alpha[i] = (impurity[i] - below[i]) / (n_leaves[i] - 1)
+            heapq.heappush(queue, (alpha[i], i))
+            i = parent[i]
+        below[node] = impurity[node]
+        alphas.append(max(own, alphas[-1]))
+        impurities.append(below[0])
+        nodes.append(node)
+    return PruningPath(np.array(alphas), np.array(impurities), np.array(nodes, np.int32))
+
+
+def prune(tree: ClassicalTree, alpha: float) -> ClassicalTree:
+    """The smallest subtree that minimises impurity + alpha * leaves."""
+    path = weakest_links(tree)
+    return cut_back(tree, path.nodes[: path.step(alpha)])
+
+
+def cut_back(tree: ClassicalTree, nodes: np.ndarray) -> ClassicalTree:
+    """A copy of a tree in which some nodes are leaves; the others keep their order."""
+    is_inner = tree.left >= 0
+    is_inner[nodes] = False
+    kept = np.zeros(len(is_inner), np.bool_)
+    kept[0] = True
+    for i in np.flatnonzero(is_inner):
+        if kept[i]:
+            kept[[tree.left[i], tree.right[i]]] = True
+    number = (np.cumsum(kept) - 1).astype(np.int32)
+    inner = is_inner[kept]
+    return replace(
+        tree,
+        feature=np.where(inner, tree.feature[kept], -1).astype(np.int32),
+        threshold=np.where(inner, tree.threshold[kept], 0.0),
+        missing_left=np.where(inner, tree.missing_left[kept], 0).astype(np.uint8),
+        left=np.where(inner, number[tree.left[kept]], -1).astype(np.int32),
+        right=np.where(inner, number[tree.right[kept]], -1).astype(np.int32),
+        value=tree.value[kept],
+        gain=np.where(inner, tree.gain[kept], 0.0),
+        cover=tree.cover[kept],
+        count=tree.count[kept],
+        impurity=tree.impurity[kept],
+        first_word=np.where(inner, tree.first_word[kept], -1).astype(np.int32),
+    )
+
+
+# --- judged by rows
+
+
+def node_losses(
+    tree: ClassicalTree,
+    leaves: np.ndarray,
+    targets: TreeTargets,
+    weight: np.ndarray,
+    absolute: bool,
+) -> np.ndarray:
+    """For every node the weighted loss of the rows that pass through it.
+
+    If it spoke for all of them.
+
+    ``leaves`` are the rows' leaves. The loss is the share of outputs with a wrong class, or the
+    squared or absolute error.
+    """
+    loss = _loss(tree, targets, absolute)
+    parent, total = tree.parent, np.zeros(len(tree.left))
+    rows, node = np.arange(len(leaves)), leaves
+    while len(rows):
+        total += np.bincount(node, weight[rows] * loss(node, rows), minlength=len(total))
+        node = parent[node]
+        rows, node = rows[node >= 0], node[node >= 0]
+    return total
+
+
+def _loss(
+    tree: ClassicalTree, targets: TreeTargets, absolute: bool
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """What node numbers say, against the targets of rows."""
+    if len(targets.classes):
+        borders = targets.first_channel
+        said = np.stack(
+            [
+                a + tree.value[:, a:b].argmax(axis=1)
+                for a, b in zip(borders[:-1], borders[1:], strict=True)
+            ],
+            axis=1,
+        )
+        return lambda node, rows: (said[node] != targets.classes[rows]).mean(axis=1)
+    distance = np.abs if absolute else np.square
+    return lambda node, rows: distance(tree.value[node] - targets.y[rows]).mean(axis=1)
+
+
+def losses_along(tree: ClassicalTree, path: PruningPath, losses: np.ndarray) -> np.ndarray:
+    """Loss of each tree of a path, from the losses of the nodes."""
+    below, parent = _leaf_sums(tree, losses), tree.parent
+    out = [below[0]]
+    for node in path.nodes:
+        change = losses[node] - below[node]
+        i = node
+        while i >= 0:
+            below[i] += change
+            i = parent[i]
+        out.append(below[0])
+    return np.array(out)
+
+
+def choose_alpha(path: PruningPath, folds: list[tuple[PruningPath, np.ndarray]]) -> float:
+    """The alpha of a path whose trees do best on held-out rows; the simplest tree among equals.
+
+    ``folds`` has the path of each fold's tree and the loss of each of its trees on the held-out
+    rows. Between two alphas of the path the tree stays the same; their geometric mean stands for
+    all of them (Breiman, Friedman, Olshen and Stone 1984, section 3.4.2).
+    """
+    alphas = np.unique(path.alphas)
+    typical = np.append(np.sqrt(alphas[:-1] * alphas[1:]), np.inf)
+    losses = sum(np.array([loss[own.step(alpha)] for alpha in typical]) for own, loss in folds)
+    return float(alphas[np.flatnonzero(losses <= np.min(losses) * (1 + TIE))[-1]])
+
+
+def reduce_error(tree: ClassicalTree, losses: np.ndarray) -> ClassicalTree:
+    """Bottom-up, turn every node into a leaf that has no higher loss than its subtree."""
+    best = losses.copy()
+    leaves = []
+    for i in np.flatnonzero(tree.left >= 0)[::-1]:
+        below = best[tree.left[i]] + best[tree.right[i]]
+        if losses[i] <= below * (1 + TIE):
+            leaves.append(i)
+        else:
+            best[i] = below
+    return cut_back(tree, np.array(leaves, np.int64))
+
+
+def _leaf_sums(tree: ClassicalTree, amounts: np.ndarray) -> np.ndarray:
+    """For every node the sum over the leaves below it."""
+    out = np.where(tree.left >= 0, 0.0, amounts)
+    for i in np.flatnonzero(tree.left >= 0)[::-1]:
+        out[i] = out[tree.left[i]] + out[tree.right[i]]
+    return out

@@ -1,0 +1,148 @@
+"""Losses: one scalar function each, which every device compiles for itself.
+
+To add a loss with one output, write ``grad_hess(y, raw) -> (gradient, hessian)``, a metric to watch
+it by (``metrics.py``), a base score, and list it in ``LOSSES``. Use the functions of ``formulas``
+instead of ``math`` or ``numpy``: they give the same bits everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpuboost.scalar.fixed_point import fine_scale
+from gpuboost.scalar.formulas import exp, log, sigmoid
+
+SMALLEST_HESSIAN = 1e-16
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What training needs to know of a loss."""
+
+    name: str
+    grad_hess: Callable[..., Any]
+    metric: str  # the default metric
+    base_score: Callable[..., np.ndarray]  # (y, weight, n_classes, backend) -> (n_outputs,)
+    joint: bool = False  # grad_hess(y, raw, begin, end, g, h) fills all outputs of a range of rows
+    constant_hessian: bool = False  # the hessian is 1
+    log_odds_factor: float = (
+        1.0  # log odds of the second of two classes are this times the raw score
+    )
+
+
+def exact_mean(values: np.ndarray, weight: np.ndarray, backend: Any) -> float:
+    """Weighted mean from fixed-point sums, the same in any order."""
+    magnitude = float(np.abs(values).max(initial=0.0)) or 1.0
+    total_weight = float(weight.sum()) if weight.size else float(values.size)
+    scale = fine_scale(magnitude * total_weight, values.size)
+    weight_scale = fine_scale(total_weight, values.size)
+    total = backend.fixed_point_sum(values, weight, scale) / scale
+    if not weight.size:
+        return float(total / values.size)
+    return float(
+        total / (backend.fixed_point_sum(weight, np.empty(0), weight_scale) / weight_scale)
+    )
+
+
+def squared_grad_hess(y: float, raw: float) -> tuple[float, float]:
+    """Half the squared error."""
+    return raw - y, 1.0
+
+
+def mean_score(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any) -> np.ndarray:
+    """The best constant under squared error."""
+    return np.array([exact_mean(y, weight, backend)])
+
+
+def logistic_grad_hess(y: float, raw: float) -> tuple[float, float]:
+    """Log loss of sigmoid(raw)."""
+    p = sigmoid(raw)
+    h = p * (1.0 - p)
+    return p - y, h if h > SMALLEST_HESSIAN else SMALLEST_HESSIAN
+
+
+def log_odds_score(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any) -> np.ndarray:
+    """The best constant under binary log loss."""
+    p = exact_mean(y, weight, backend)
+    return np.array([log(p) - log(1.0 - p)])
+
+
+def exponential_grad_hess(y: float, raw: float) -> tuple[float, float]:
+    """exp(-raw) for the second class, exp(raw) for the first: the loss that AdaBoost goes down."""
+    sign = 2.0 * y - 1.0
+    loss = exp(-sign * raw)
+    return -sign * loss, loss if loss > SMALLEST_HESSIAN else SMALLEST_HESSIAN
+
+
+def half_log_odds_score(
+    y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any
+) -> np.ndarray:
+    """The best constant under exponential loss."""
+    return 0.5 * log_odds_score(y, weight, n_classes, backend)
+
+
+def softmax_grad_hess(y: Any, raw: Any, begin: int, end: int, g: Any, h: Any) -> None:
+    """Log loss of softmax(raw).
+
+    The factor K / (K - 1) makes up for the outputs' common shift, which the diagonal hessian
+    ignores.
+
+    Loops over outputs with rows innermost vectorise; ``row`` is first the largest score of each
+    row, then the sum of exponentials.
+    """
+    n = raw.shape[0]
+    factor = n / (n - 1.0)
+    row = h[0, begin:end]
+    for i in range(row.shape[0]):
+        row[i] = raw[0, begin + i]
+    for k in range(1, n):
+        score = raw[k, begin:end]
+        for i in range(row.shape[0]):
+            row[i] = score[i] if score[i] > row[i] else row[i]
+    for k in range(n):
+        score, gradient = raw[k, begin:end], g[k, begin:end]
+        for i in range(row.shape[0]):
+            gradient[i] = exp(score[i] - row[i])
+    for i in range(row.shape[0]):
+        row[i] = g[0, begin + i]
+    for k in range(1, n):
+        gradient = g[k, begin:end]
+        for i in range(row.shape[0]):
+            row[i] += gradient[i]
+    label = y[begin:end]
+    for back in range(n):
+        k = n - 1 - back  # the first output last: its hessian takes the place of the sum
+        gradient, hessian = g[k, begin:end], h[k, begin:end]
+        for i in range(row.shape[0]):
+            p = gradient[i] / row[i]
+            q = factor * p * (1.0 - p)
+            hessian[i] = q if q > SMALLEST_HESSIAN else SMALLEST_HESSIAN
+            gradient[i] = p - 1.0 if label[i] == k else p
+
+
+def log_prior_score(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any) -> np.ndarray:
+    """The best constants under multinomial log loss."""
+    return np.array(
+        [log(exact_mean((y == k).astype(np.float64), weight, backend)) for k in range(n_classes)]
+    )
+
+
+LOSSES = {
+    loss.name: loss
+    for loss in (
+        Loss("squared_error", squared_grad_hess, "rmse", mean_score, constant_hessian=True),
+        Loss("log_loss", logistic_grad_hess, "logloss", log_odds_score),
+        Loss(
+            "exponential",
+            exponential_grad_hess,
+            "exponential",
+            half_log_odds_score,
+            log_odds_factor=2.0,
+        ),
+        Loss("multi_log_loss", softmax_grad_hess, "mlogloss", log_prior_score, joint=True),
+    )
+}

@@ -1,0 +1,1 @@
+"""Functions of numbers that every device compiles for itself."""

@@ -1,0 +1,1 @@
+"""The loops: boosting, bagging, AdaBoost."""

@@ -1,0 +1,216 @@
+"""The AdaBoost loops: weights of the rows go up where the trees so far are wrong.
+
+Classes: SAMME (Zhu, Zou, Rosset and Hastie 2009), which is AdaBoost for two of them. Numbers:
+AdaBoost.R2 (Drucker 1997).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpuboost.backend import Backend
+from gpuboost.config import Number
+from gpuboost.model.tree import ClassicalForest, ClassicalTree
+from gpuboost.scalar.formulas import hash32
+from gpuboost.training.trees import GrowingTree, TreeGrower, check_choice
+
+#: What a key is for: the first counter of ``Backend.mix_key``.
+TREES, DRAWS = 11, 12
+
+#: Least weight of a row that has any, as a share of all: a row that is always right must not
+#: vanish.
+LEAST_WEIGHT = np.finfo(np.float64).eps
+
+RANGES = {"n_estimators": Number(1, integer=True), "learning_rate": Number(0, low_open=True)}
+
+#: How much a row is to blame, from its absolute error as a share of the largest.
+LOSSES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "linear": lambda error: error,
+    "square": np.square,
+    "exponential": lambda error: 1.0 - np.exp(-error),
+}
+
+
+@dataclass(frozen=True)
+class AdaBoostParams:
+    """Parameters of the loops; the estimators' docstrings say what each one does."""
+
+    n_estimators: int = 50
+    learning_rate: float = 1.0
+    loss: str = "linear"
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        for name, allowed in RANGES.items():
+            allowed.check(name, getattr(self, name))
+        check_choice("loss", self.loss, LOSSES)
+
+
+@dataclass(frozen=True)
+class Boosted:
+    """Trees with their weights in the vote and their weighted errors."""
+
+    trees: list[ClassicalTree]
+    weights: np.ndarray  # (n_trees,) float64
+    errors: np.ndarray  # (n_trees,) float64
+
+    @classmethod
+    def of(cls, rounds: list[tuple[ClassicalTree, float, float]]) -> Boosted:
+        """From (tree, weight, error) of each round."""
+        trees, weights, errors = zip(*rounds, strict=True)
+        return cls(list(trees), np.array(weights), np.array(errors))
+
+
+def boost_classes(
+    grower: TreeGrower,
+    x: np.ndarray,
+    codes: np.ndarray,
+    weight: np.ndarray,
+    params: AdaBoostParams,
+    seed: int,
+    backend: Backend,
+) -> Boosted:
+    """SAMME on weighted rows; ``codes`` are the classes of the rows."""
+    n_classes = grower.targets.n_channels
+    chance = 1.0 - 1.0 / n_classes
+    rounds: list[tuple[ClassicalTree, float, float]] = []
+    weight = _shares(weight, weight > 0)
+    for r in range(params.n_estimators):
+        tree = grower.grow(GrowingTree(weight, backend.mix_key(seed, TREES, r)))
+        wrong = _says(tree, x, grower, backend).argmax(axis=1) != codes
+        error = float(weight[wrong].sum())
+        if error <= 0:
+            rounds.append((tree, 1.0, 0.0))
+            break
+        if error >= chance:
+            if not rounds:
+                raise ValueError(
+                    f"the first tree's weighted error {error:.3g} is no better than chance "
+                    f"({chance:.3g}): "
+                    "X does not tell the classes apart with such trees; try a larger "
+                    "max_depth, or other features"
+                )
+            _warn(rounds, params, error, chance)
+            break
+        step = params.learning_rate * float(np.log((1.0 - error) / error) + np.log(n_classes - 1.0))
+        rounds.append((tree, step, error))
+        weight = reweigh_classes(weight, wrong, step)
+    return Boosted.of(rounds)
+
+
+def reweigh_classes(weight: np.ndarray, wrong: np.ndarray, step: float) -> np.ndarray:
+    """Weights after a round.
+
+    Those of wrong rows grow by e**step, and all are divided by their sum.
+    """
+    return _shares(
+        weight * np.where(wrong, 1.0, np.exp(-step)), weight > 0
+    )  # so written that nothing overflows
+
+
+def boost_values(
+    grower: TreeGrower,
+    x: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray,
+    params: AdaBoostParams,
+    seed: int,
+    backend: Backend,
+) -> Boosted:
+    """AdaBoost.R2: a tree is grown on rows drawn with replacement by their weights."""
+    rounds: list[tuple[ClassicalTree, float, float]] = []
+    weight = _shares(weight, weight > 0)
+    for r in range(params.n_estimators):
+        drawn = draw_by_weight(weight, backend.mix_key(seed, DRAWS, r))
+        tree = grower.grow(GrowingTree(drawn, backend.mix_key(seed, TREES, r)))
+        blame = blame_of_rows(
+            np.abs(_says(tree, x, grower, backend)[:, 0] - y), weight, params.loss
+        )
+        error = float((weight * blame).sum())
+        if error <= 0:
+            rounds.append((tree, 1.0, 0.0))
+            break
+        if error >= 0.5:
+            if not rounds:
+                rounds.append((tree, 1.0, error))
+            _warn(rounds, params, error, 0.5)
+            break
+        beta = error / (1.0 - error)
+        rounds.append((tree, params.learning_rate * float(-np.log(beta)), error))
+        weight = reweigh_values(weight, blame, beta, params.learning_rate)
+    return Boosted.of(rounds)
+
+
+def draw_by_weight(weight: np.ndarray, key: int) -> np.ndarray:
+    """How often each row is drawn, as many draws as there are rows with weight.
+
+    Rows without weight change nothing.
+    """
+    rows = np.flatnonzero(weight > 0)
+    ends = np.cumsum(weight[rows])
+    uniform = (hash32(key, np.arange(len(rows))) + 0.5) / 2.0**32
+    drawn = np.searchsorted(ends, uniform * ends[-1], side="right").clip(max=len(rows) - 1)
+    return np.bincount(rows[drawn], minlength=len(weight)).astype(np.float64)
+
+
+def blame_of_rows(error: np.ndarray, weight: np.ndarray, loss: str) -> np.ndarray:
+    """Loss of each row between 0 and 1, from the absolute errors; 0 for rows without weight."""
+    error = np.where(weight > 0, error, 0.0)
+    largest = float(error.max())
+    return LOSSES[loss](error / largest) if largest > 0 else error
+
+
+def reweigh_values(
+    weight: np.ndarray, blame: np.ndarray, beta: float, learning_rate: float
+) -> np.ndarray:
+    """Weights after a round.
+
+    The less a row is to blame, the closer to beta is the factor it shrinks by.
+    """
+    return _shares(weight * np.power(beta, (1.0 - blame) * learning_rate), weight > 0)
+
+
+def weighted_median(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """For each row of ``values`` (n_rows, n_trees).
+
+    The lowest one at which half of the trees' weight is reached.
+    """
+    order = np.argsort(values, axis=1, kind="stable")
+    reached = np.cumsum(weights[order], axis=1)
+    place = (reached >= 0.5 * reached[:, -1:]).argmax(axis=1)
+    rows = np.arange(len(values))
+    median: np.ndarray = values[rows, order[rows, place]]
+    return median
+
+
+def _shares(weight: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """Weights that add up to 1, none of those present too small to count."""
+    weight = np.where(present, np.maximum(weight / weight.sum(), LEAST_WEIGHT), 0.0)
+    shares: np.ndarray = weight / weight.sum()
+    return shares
+
+
+def _says(tree: ClassicalTree, x: np.ndarray, grower: TreeGrower, backend: Backend) -> np.ndarray:
+    """What a tree says of the training rows, (n_rows, n_channels)."""
+    out = np.zeros((len(x), grower.targets.n_channels))
+    backend.sum_values(x, ClassicalForest([tree]), grower.targets.first_channel, False, out)
+    return out
+
+
+def _warn(
+    rounds: list[tuple[ClassicalTree, float, float]],
+    params: AdaBoostParams,
+    error: float,
+    chance: float,
+) -> None:
+    warnings.warn(
+        f"AdaBoost stopped after {len(rounds)} of {params.n_estimators} rounds: the next "
+        f"tree's weighted error {error:.3g} is no better "
+        f"than chance ({chance:.3g}). The model is usable; for more rounds try a larger "
+        "max_depth or a lower learning_rate.",
+        stacklevel=5,
+    )

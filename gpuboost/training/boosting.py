@@ -1,0 +1,330 @@
+"""The boosting loop: gradients, trees, update, evaluation."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpuboost.backend import Backend, Grower
+from gpuboost.config import BoostParams
+from gpuboost.data.binning import BinMapper, BinnedMatrix
+from gpuboost.dtypes import GROWTH, LEAFWISE, PACKED, ROW
+from gpuboost.model.ensemble import Ensemble
+from gpuboost.model.tree import Forest, Tree
+from gpuboost.objectives.losses import Loss
+from gpuboost.objectives.metrics import Metric
+from gpuboost.scalar.fixed_point import NEAREST_ROWS, coarse_room, fine_room
+
+#: What a key is for: the first counter of ``Backend.mix_key``.
+ROUNDING, ROWS, COLUMNS = 1, 2, 3
+
+#: Rounds that training may be ahead of the metrics it has seen, on a device that works while the
+#: host goes on.
+MAX_ROUNDS_AHEAD = 8
+
+
+@dataclass(frozen=True)
+class GrowthLimits:
+    """Sizes that a grower's buffers follow from."""
+
+    order: int
+    max_depth: int
+    max_leaves: int
+    max_open: int  # most nodes that have a histogram, or are split in one step
+    tree_features: int
+    leaves_per_step: int
+    max_steps: int
+    sample_columns: bool  # by level or node
+    count_rows: bool
+
+    @classmethod
+    def of(
+        cls, params: BoostParams, n_rows: int, n_features: int, count_rows: bool
+    ) -> GrowthLimits:
+        """Limits for this much data."""
+        depth = min(params.depth_limit, 40)
+        max_leaves = max(2, min(2**depth, params.leaf_limit, n_rows))
+        return cls(
+            order=params.order,
+            max_depth=params.depth_limit,
+            max_leaves=max_leaves,
+            max_open=min(2 ** (depth - 1), max_leaves),
+            tree_features=share(params.colsample_bytree, n_features),
+            leaves_per_step=params.leaves_per_step,
+            max_steps=max_steps(params, max_leaves),
+            sample_columns=params.colsample_bylevel < 1 or params.colsample_bynode < 1,
+            count_rows=count_rows,
+        )
+
+
+def max_steps(params: BoostParams, max_leaves: int) -> int:
+    """Steps in which a tree has to be grown.
+
+    A device that cannot ask how far it is runs all of them.
+
+    A level is a step. Leaf-wise growth gets a step for each split, or, with several splits a step,
+    twice what it needs if none is missed.
+    """
+    if params.order != LEAFWISE:
+        return min(params.depth_limit, max_leaves - 1)
+    at_once = params.leaves_per_step
+    return (
+        min(max_leaves - 1, 2 * -(-(max_leaves - 1) // at_once) + at_once.bit_length() - 1)
+        if at_once > 1
+        else max_leaves - 1
+    )
+
+
+def share(fraction: float, n: int) -> int:
+    """A fraction of n things, at least one."""
+    return max(1, round(fraction * n))
+
+
+@dataclass
+class EvalSet:
+    """A set to evaluate on, binned, with its raw scores so far.
+
+    Arrays are where the backend wants them.
+    """
+
+    name: str
+    binned: BinnedMatrix
+    y: Any
+    weight: Any
+    raw: Any
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        binned: BinnedMatrix,
+        y: np.ndarray,
+        weight: np.ndarray,
+        base_score: np.ndarray,
+        backend: Backend,
+    ) -> EvalSet:
+        """An eval set before the first round."""
+        raw = np.repeat(base_score[:, None], len(y), axis=1)
+        return cls(name, binned, backend.put(y), backend.put(weight), backend.put(raw))
+
+
+class Booster:
+    """Grows one tree after another on one binned training set."""
+
+    def __init__(
+        self,
+        mapper: BinMapper,
+        binned: BinnedMatrix,
+        y: np.ndarray,
+        weight: np.ndarray,
+        base_score: np.ndarray,
+        loss: Loss,
+        params: BoostParams,
+        seed: int,
+        backend: Backend,
+    ) -> None:
+        self.mapper, self.binned = mapper, binned
+        self.loss, self.params, self.seed, self.backend = loss, params, seed, backend
+        n_rows, n_outputs, n_features = len(y), len(base_score), len(mapper.cuts)
+        usable = (
+            np.arange(n_rows, dtype=ROW)
+            if not weight.size
+            else np.flatnonzero(weight > 0).astype(ROW)
+        )
+        total_weight = float(weight.sum()) if weight.size else float(n_rows)
+        self.nearest = max(n_rows, total_weight) <= NEAREST_ROWS
+        self.rooms = (coarse_room(n_rows, total_weight, self.nearest), fine_room(n_rows))
+        # with hessians of 1 the hessian sum is the row count
+        hessian_counts = loss.constant_hessian and not weight.size
+        count_rows = params.min_samples_leaf > 1 and not hessian_counts
+        self.limits = GrowthLimits.of(params, len(usable), n_features, count_rows)
+        self.grower: Grower = backend.make_grower(binned, self.limits)
+        self.usable = backend.put(usable)
+        self.y, self.weight = backend.put(y), backend.put(weight)
+        self.raw = backend.put(np.repeat(base_score[:, None], n_rows, axis=1))
+        self.g = backend.empty((n_outputs, n_rows), np.float64)
+        self.h = backend.empty((n_outputs, n_rows), np.float64)
+        self.gh = backend.empty((n_rows,), PACKED)
+        self.sums = backend.empty((n_outputs, 2), np.float64)
+        self.sampled = backend.empty((len(usable),), ROW) if params.subsample < 1 else self.usable
+        self.growth = backend.put(_growth_record(params, self.limits, hessian_counts))
+        self.features = backend.put(
+            np.arange(n_features, dtype=np.int32)[: self.limits.tree_features]
+        )
+        self.draw_features = self.limits.tree_features < n_features
+
+    def round(self, number: int, evals: list[EvalSet]) -> None:
+        """One boosting round: a tree for each output, added to all raw scores."""
+        backend, params = self.backend, self.params
+        backend.gradients(self.loss, self.y, self.raw, self.weight, self.g, self.h, self.sums)
+        rows = self.usable
+        if params.subsample < 1:
+            rows = backend.draw_rows(
+                self.usable,
+                params.subsample,
+                backend.mix_key(self.seed, ROWS, number),
+                self.sampled,
+            )
+        for k in range(len(self.raw)):
+            keys = (
+                backend.mix_key(self.seed, COLUMNS, number, k),
+                backend.mix_key(self.seed, ROUNDING, number, k),
+            )
+            backend.begin_tree(self.sums, k, self.rooms, keys, self.growth)
+            backend.quantize(self.g[k], self.h[k], self.weight, self.growth, self.nearest, self.gh)
+            if self.draw_features:
+                backend.draw_features(len(self.mapper.cuts), self.growth, self.features)
+            self.grower.grow(rows, self.features, self.gh, self.growth)
+            self.grower.finish(
+                rows, self.g[k], self.h[k], self.weight, self.growth, float(params.learning_rate)
+            )
+            self.grower.add_leaf_values(self.raw[k])
+            for e in evals:
+                self.grower.add_tree(e.binned, e.raw[k])
+
+    def take_trees(self, everything: bool) -> list[Tree]:
+        """Trees that are at hand and have not been taken yet.
+
+        All of them if asked for everything.
+        """
+        taken = self.grower.take_trees(everything)
+        return [
+            Tree.from_nodes(nodes, values, cover, counts, self.mapper.table)
+            for nodes, values, cover, counts in taken
+        ]
+
+
+def _growth_record(params: BoostParams, limits: GrowthLimits, hessian_counts: bool) -> np.ndarray:
+    """What does not change from tree to tree."""
+    record = np.zeros(1, GROWTH)
+    min_child_weight, min_samples = float(params.min_child_weight), int(params.min_samples_leaf)
+    if hessian_counts:
+        min_child_weight, min_samples = max(min_child_weight, float(min_samples)), 1
+    level_features = share(params.colsample_bylevel, limits.tree_features)
+    fields = {
+        "min_child_weight": min_child_weight,
+        "min_split_gain": params.min_split_gain,
+        "reg_lambda": params.reg_lambda,
+        "reg_alpha": params.reg_alpha,
+        "max_delta_step": params.max_delta_step,
+        "min_samples_leaf": min_samples,
+        "order": limits.order,
+        "max_depth": limits.max_depth,
+        "max_leaves": limits.max_leaves,
+        "level_features": level_features,
+        "node_features": share(params.colsample_bynode, level_features),
+        "leaves_per_step": limits.leaves_per_step,
+        "max_steps": limits.max_steps,
+    }
+    for name, value in fields.items():
+        record[name] = value
+    return record
+
+
+@dataclass(frozen=True)
+class History:
+    """What the evaluation of the rounds said."""
+
+    results: dict[str, dict[str, list[float]]]
+    best_round: int
+    best_score: float | None
+
+
+class Watch:
+    """Collects the metrics of the rounds, in their order, and knows when to stop."""
+
+    def __init__(
+        self,
+        params: BoostParams,
+        evals: list[EvalSet],
+        metrics: list[Metric],
+        report: Any,
+        backend: Backend,
+    ) -> None:
+        self.params, self.evals, self.metrics, self.report, self.backend = (
+            params,
+            evals,
+            metrics,
+            report,
+            backend,
+        )
+        self.results: dict[str, dict[str, list[float]]] = {
+            e.name: {m.name: [] for m in metrics} for e in evals
+        }
+        self.pending: deque[list[Any]] = deque()
+        self.n_seen = 0
+        self.best_round = params.n_estimators - 1
+        self.best_score: float | None = None
+        self.stopped = False
+
+    def evaluate(self) -> None:
+        """Ask for the metrics of the round that has just been grown."""
+        self.pending.append(
+            [m.score(e.y, e.raw, e.weight, self.backend) for e in self.evals for m in self.metrics]
+        )
+
+    def see(self, most_pending: int) -> None:
+        """Take note of the rounds whose metrics are there.
+
+        Wait for more until at most so many rounds are pending.
+        """
+        while self.pending and not self.stopped:
+            if len(self.pending) <= most_pending and not all(
+                score.ready() for score in self.pending[0]
+            ):
+                return
+            scores = iter([score.value() for score in self.pending.popleft()])
+            for e in self.evals:
+                for m in self.metrics:
+                    self.results[e.name][m.name].append(next(scores))
+            self._note(self.n_seen)
+            self.n_seen += 1
+
+    def _note(self, number: int) -> None:
+        if self.report is not None:
+            self.report(self.results)
+        if self.params.early_stopping_rounds is None:
+            return
+        score = self.results[self.evals[-1].name][self.metrics[-1].name][-1]
+        higher = self.metrics[-1].higher_is_better
+        if self.best_score is None or (
+            score > self.best_score if higher else score < self.best_score
+        ):
+            self.best_round, self.best_score = number, score
+        self.stopped = number - self.best_round >= self.params.early_stopping_rounds
+
+
+def boost(
+    booster: Booster,
+    base_score: np.ndarray,
+    evals: list[EvalSet],
+    metrics: list[Metric],
+    report: Callable[[dict[str, dict[str, list[float]]]], None] | None = None,
+) -> tuple[Ensemble, History]:
+    """Run the rounds; stop early when the last metric of the last eval set has not improved for a.
+
+    While.
+
+    A device may be rounds ahead of the metrics that have arrived; rounds after the one that ends
+    the training are then dropped.
+    """
+    watch = Watch(booster.params, evals, metrics, report, booster.backend)
+    trees: list[Tree] = []
+    for number in range(booster.params.n_estimators):
+        booster.round(number, evals)
+        trees += booster.take_trees(everything=False)
+        watch.evaluate()
+        watch.see(MAX_ROUNDS_AHEAD)
+        if watch.stopped:
+            break
+    watch.see(0)
+    trees += booster.take_trees(everything=True)
+    del trees[watch.n_seen * len(base_score) :]
+    forest = Forest(trees, len(base_score))
+    return Ensemble(forest, base_score, len(booster.mapper.cuts)), History(
+        watch.results, watch.best_round, watch.best_score
+    )

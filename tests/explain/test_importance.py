@@ -1,0 +1,570 @@
+"""Importances: brute force on tiny forests, laws, known answers."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.inspection import permutation_importance
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.model_selection import KFold
+
+from gpuboost import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    GPUBoostClassifier,
+    GPUBoostRegressor,
+    importance,
+)
+from gpuboost.backend import get_backend
+from gpuboost.data.coding import code_matrix
+from gpuboost.data.targets import TreeTargets
+from gpuboost.explain.out_of_bag import node_sums
+from gpuboost.model.tree import ClassicalForest
+from gpuboost.training.trees import GrowingTree, TreeGrower, TreeParams
+
+OUT_OF_BAG = ("mda_oob", "mdi_oob", "ufi", "sobol_mda")
+
+
+def grow_forest(x, y, n_trees=10, classes=False, seed=0, replace=True, **params):
+    """What the importances ask of a forest.
+
+    Trees, how often rows are in their bags, and the channels of the outputs.
+    """
+    rng = np.random.default_rng(seed)
+    n = len(x)
+    counts = (
+        rng.multinomial(n, np.full(n, 1 / n), n_trees) if replace else np.ones((n_trees, n), int)
+    )
+    y = np.asarray(y).reshape(n, -1)
+    codes = [np.unique(y[:, o], return_inverse=True) for o in range(y.shape[1])]
+    with get_backend("cpu", 2) as backend:
+        if not classes:
+            targets = TreeTargets.of_values(y)
+        else:
+            targets = TreeTargets.of_classes(
+                np.stack([own for _, own in codes], axis=1), [len(values) for values, _ in codes]
+            )
+        coded = code_matrix(np.asarray(x), np.ones(n), np.zeros(x.shape[1]), None, backend)
+        grower = TreeGrower(
+            coded, targets, TreeParams("gini" if classes else "squared_error", **params), backend
+        )
+        trees = grower.grow_all(
+            n_trees, lambda i: GrowingTree(counts[i].astype(float), backend.mix_key(seed, 5, i))
+        )
+    forest = ClassicalForest(trees)
+    model = SimpleNamespace(
+        _forest=forest, _bag_counts=lambda i: counts[i], _first_channel=targets.first_channel,
+        _check_fitted=lambda: forest, _check_rows=np.asarray, n_jobs=2, n_features_in_=x.shape[1],
+    )  # fmt: skip
+    if classes:
+        model.classes_ = [values for values, _ in codes] if y.shape[1] > 1 else codes[0][0]
+    return model
+
+
+def noise_and_signal(n=800, seed=0):
+    """A weak binary signal, a noise column of 100 values, and a little noise of two values."""
+    rng = np.random.default_rng(seed)
+    x = np.stack(
+        [rng.integers(0, 2, n), rng.integers(0, 100, n), rng.integers(0, 2, n)], axis=1
+    ).astype(float)
+    return x, (rng.random(n) < np.where(x[:, 0] > 0, 0.65, 0.35)).astype(int)
+
+
+@pytest.fixture(scope="module")
+def small():
+    """Tiny forests with their data: two classes, three classes, numbers, two outputs."""
+    rng = np.random.default_rng(1)
+    x = np.round(rng.normal(size=(40, 4)), 1)
+    x[:, 3] = 0.0  # never asked for
+    signal = x[:, 0] + 0.5 * x[:, 1] * x[:, 2] + 0.3 * rng.normal(size=40)
+    targets = {
+        "two classes": (signal > 0).astype(int),
+        "three classes": np.array(["a", "b", "c"])[np.digitize(signal, [-0.5, 0.5])],
+        "numbers": signal + 100,
+        "two outputs": np.stack([signal, x[:, 1] ** 2], axis=1),
+    }
+    return {
+        name: (grow_forest(x, y, 6, classes="classes" in name, max_depth=4), x, y)
+        for name, y in targets.items()
+    }
+
+
+SMALL = ("two classes", "three classes", "numbers", "two outputs")
+
+
+def channels(model, y):
+    y = np.asarray(y).reshape(len(y), -1)
+    return (y == model.classes_).astype(float) if hasattr(model, "classes_") else y.astype(float)
+
+
+def path(tree, row):
+    """Nodes that a row passes."""
+    nodes = [0]
+    while tree.left[nodes[-1]] >= 0:
+        i = nodes[-1]
+        nodes.append(tree.left[i] if row[tree.feature[i]] <= tree.threshold[i] else tree.right[i])
+    return nodes
+
+
+def rows_of_node(tree, x, node):
+    return np.array([node in path(tree, row) for row in x])
+
+
+# --- brute force
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_mdi_oob_row_by_row(small, name):
+    model, x, y = small[name]
+    target = channels(model, y)
+    expected = np.zeros(4)
+    for t, tree in enumerate(model._forest.trees):
+        counts = model._bag_counts(t)
+        outside = np.flatnonzero(counts == 0)
+        mean = [
+            np.average(target[rows], axis=0, weights=counts[rows])
+            for rows in (rows_of_node(tree, x, i) for i in range(len(tree.left)))
+        ]
+        for i in outside:
+            nodes = path(tree, x[i])
+            for parent, child in zip(nodes[:-1], nodes[1:], strict=True):
+                expected[tree.feature[parent]] += (
+                    (mean[child] - mean[parent]) @ (target[i] - mean[0]) / len(outside)
+                )
+    expected /= len(model._forest.trees) * (2 if name == "two outputs" else 1)
+    np.testing.assert_allclose(importance.mdi_oob(model, x, y).values, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_mdi_oob_of_the_bag_is_mdi(small, name, backend):
+    """The law that MDI-oob rests on.
+
+    With the mean taken over the bag, it is the decrease of impurity.
+    """
+    model, x, y = small[name]
+    target = channels(model, y)
+    leaves = np.empty((len(x), 1), np.int32)
+    for t, tree in enumerate(model._forest.trees):
+        backend.find_leaves(x, ClassicalForest([tree]), leaves)
+        weight, sums = node_sums(tree, leaves[:, 0], model._bag_counts(t).astype(float), target)
+        np.testing.assert_allclose(weight, tree.cover)
+        np.testing.assert_allclose(sums / weight[:, None], tree.value)
+        product = (tree.value * (sums - weight[:, None] * tree.value[0])).sum(axis=1)
+        inner = tree.left >= 0
+        gain = product[tree.left[inner]] + product[tree.right[inner]] - product[inner]
+        np.testing.assert_allclose(
+            gain / (2 if name == "two outputs" else 1), tree.gain[inner], atol=1e-9
+        )
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_ufi_by_pairs_of_rows(small, name):
+    model, x, y = small[name]
+    target = channels(model, y)
+    expected = np.zeros(4)
+    for t, tree in enumerate(model._forest.trees):
+        counts = model._bag_counts(t)
+        members = [rows_of_node(tree, x, i) for i in range(len(tree.left))]
+
+        def impurity(node, counts=counts, members=members):
+            inside, outside = (
+                np.flatnonzero(members[node] & (counts > 0)),
+                np.flatnonzero(members[node] & (counts == 0)),
+            )
+            if not len(outside):
+                return None
+            pairs = [
+                (counts[i], ((target[i] - target[j]) ** 2).sum() / 2)
+                for i in inside
+                for j in outside
+            ]
+            share = counts[inside].sum() / counts.sum()
+            return share * np.average([d for _, d in pairs], weights=[w for w, _ in pairs])
+
+        for node in np.flatnonzero(tree.left >= 0):
+            left, right = impurity(tree.left[node]), impurity(tree.right[node])
+            if left is not None and right is not None:
+                expected[tree.feature[node]] += impurity(node) - left - right
+    expected /= len(model._forest.trees) * (2 if name == "two outputs" else 1)
+    np.testing.assert_allclose(importance.ufi(model, x, y).values, expected, atol=1e-12)
+
+
+def nodes_by_level(tree, row, ignored):
+    """Nodes that a row has reached after 0, 1, 2, ...
+
+    Levels, if it goes both ways at splits on a feature.
+    """
+    level, reached, out = [0], {0}, [frozenset({0})]
+    while level:
+        below = []
+        for i in level:
+            if tree.left[i] < 0:
+                continue
+            if tree.feature[i] == ignored:
+                below += [tree.left[i], tree.right[i]]
+            else:
+                below.append(
+                    tree.left[i] if row[tree.feature[i]] <= tree.threshold[i] else tree.right[i]
+                )
+        level = below
+        reached |= set(below)
+        out.append(frozenset(reached))
+    return out
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_sobol_mda_by_sets_of_nodes(small, name):
+    model, x, y = small[name]
+    target = channels(model, y)
+    trees = model._forest.trees
+    error = {}
+    for ignored in (-1, 0, 1, 2, 3):
+        total, n_trees = np.zeros_like(target), np.zeros(len(x))
+        for t, tree in enumerate(trees):
+            counts = model._bag_counts(t)
+            levels = [nodes_by_level(tree, row, ignored) for row in x]
+            depth = max(map(len, levels))
+            levels = [own + own[-1:] * (depth - len(own)) for own in levels]
+            for i in np.flatnonzero(counts == 0):
+                mates = next(
+                    m
+                    for d in reversed(range(depth))
+                    if (m := [j for j in range(40) if counts[j] and levels[j][d] == levels[i][d]])
+                )
+                total[i] += np.average(target[mates], axis=0, weights=counts[mates])
+                n_trees[i] += 1
+        rows = n_trees > 0
+        error[ignored] = (
+            ((total[rows] / n_trees[rows, None] - target[rows]) ** 2).sum(axis=1).mean()
+        )
+    expected = [(error[f] - error[-1]) / target.var(axis=0).sum() for f in range(4)]
+    found = importance.sobol_mda(model, x, y)
+    np.testing.assert_allclose(found.values, expected, atol=1e-12)
+    assert found.values[3] == 0
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_mda_oob_of_unchanged_columns_is_0(small, name):
+    model, x, y = small[name]
+    found = importance.mda_oob(model, x, y)
+    assert found.values[3] == 0 and found.errors[3] == 0 and found.values[0] > 0
+    np.testing.assert_array_equal(
+        found.values, importance.mda_oob(model, x, y, random_state=0).values
+    )
+
+
+def test_mda_oob_by_hand(backend):
+    """A tree on one binary column.
+
+    Permuting it turns the error into the chance that two rows differ in it.
+    """
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 2, (3000, 1)).astype(float)
+    y = x[:, 0].astype(int)
+    found = importance.mda_oob(grow_forest(x, y, 20, classes=True), x, y)
+    assert found.values[0] == pytest.approx(0.5, abs=0.02)
+    assert 0 < found.errors[0] < 0.01
+
+
+def test_nominal_columns_go_through_the_projection(backend):
+    """Sets of categories are asked as the trees themselves ask them.
+
+    Ignoring nothing gives the trees' own predictions.
+    """
+    rng = np.random.default_rng(0)
+    x = np.stack([rng.integers(0, 90, 500), rng.normal(size=500)], axis=1).astype(float)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    y = rng.normal(size=90)[np.nan_to_num(x[:, 0]).astype(int)] + np.nan_to_num(x[:, 1])
+    coded = code_matrix(x, np.ones(500), np.array([1, 0]), None, backend)
+    counts = rng.multinomial(500, np.full(500, 1 / 500)).astype(float)
+    tree = TreeGrower(
+        coded, TreeTargets.of_values(y[:, None]), TreeParams("squared_error"), backend
+    ).grow(GrowingTree(counts, 1))
+    assert (tree.first_word >= 0).any()
+    forest = ClassicalForest([tree])
+    own, found = np.zeros((500, 1)), np.full((500, 1), np.nan)
+    backend.sum_values(x, forest, np.array([0, 1], np.int32), False, own)
+    backend.project_tree(x, forest, 0, -1, counts, y[:, None], found)
+    outside = counts == 0
+    np.testing.assert_allclose(found[outside], own[outside], atol=1e-9)
+    assert np.isnan(found[~outside]).all()
+
+
+# --- known answers
+
+
+def test_noise_of_many_values_fools_mdi_only():
+    x, y = noise_and_signal()
+    model = grow_forest(x, y, 60, classes=True)
+    assert importance.mdi(model).values.argmax() == 1
+    for method in OUT_OF_BAG:
+        found = importance.METHODS[method](model, x, y)
+        assert found.values.argmax() == 0, method
+    for method in ("mdi_oob", "ufi"):  # signal stands out of its error, noise does not
+        found = importance.METHODS[method](model, x, y)
+        assert (
+            found.values[0] > 5 * found.errors[0] and abs(found.values[1]) < 0.2 * found.values[0]
+        ), method
+
+
+def linear_gaussians(correlation, seed):
+    """(x, y, total Sobol indices) of y = b x + noise.
+
+    Without x_j, y loses b_j**2 Var(x_j | the others) of its variance.
+    """
+    rng = np.random.default_rng(seed)
+    b = np.array([1.5, 1.0, 0.5, 0.0])
+    covariance = np.eye(4)
+    covariance[0, 1] = covariance[1, 0] = correlation
+    x = rng.multivariate_normal(np.zeros(4), covariance, 3000)
+    truth = b**2 / np.diag(np.linalg.inv(covariance)) / (b @ covariance @ b + 0.25)
+    return x, x @ b + 0.5 * rng.normal(size=3000), truth
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("correlation", [0.0, 0.6])
+def test_sobol_mda_of_a_linear_model_of_gaussians(correlation, seed):
+    x, y, truth = linear_gaussians(correlation, seed)
+    found = importance.sobol_mda(grow_forest(x, y, 40, min_samples_leaf=20, seed=seed), x, y)
+    np.testing.assert_allclose(found.values, truth, atol=0.05)
+    assert (found.errors < 0.02).all()
+
+
+def test_sobol_mda_reads_high_from_leaves_of_one_row():
+    """The cells of the projected trees are then smaller than any leaf, and their means noisy.
+
+    What docs/importances.md warns of.
+    """
+    over = []
+    for seed in range(3):
+        x, y, truth = linear_gaussians(0.0, seed)
+        over.append(
+            importance.sobol_mda(grow_forest(x, y, 40, seed=seed), x, y).values[0] - truth[0]
+        )
+    assert 0.03 < np.mean(over) < 0.12
+
+
+@pytest.mark.parametrize("max_features", [None, 1])
+def test_a_signal_with_a_copy(max_features):
+    """Either of two copies can be spared, and Sobol-MDA sees it.
+
+    But only if the trees split on both.
+    """
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2000, 3))
+    x[:, 1] = x[:, 0]
+    y = 2 * x[:, 0] + x[:, 2] + 0.5 * rng.normal(size=2000)
+    found = importance.table(
+        grow_forest(x, y, 30, min_samples_leaf=20, max_features=max_features),
+        x,
+        y,
+        ("mdi_oob", "sobol_mda"),
+    ).to_frame()
+    if max_features is None:  # of equal splits the first feature's is taken
+        assert found["sobol_mda"]["x0"] > 0.6 and (found.loc["x1"] == 0).all()
+    else:
+        assert (abs(found["sobol_mda"][["x0", "x1"]]) < 0.02).all() and found["sobol_mda"][
+            "x2"
+        ] > 0.1
+        assert found["mdi_oob"]["x0"] == pytest.approx(found["mdi_oob"]["x1"], rel=0.3)
+
+
+def test_drop_column_of_a_linear_model():
+    """With least squares instead of trees.
+
+    R squared lost is the share of the variance, to within its standard error.
+    """
+    from sklearn.linear_model import LinearRegression
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2000, 3))
+    y = x @ [1.0, 0.5, 0.0] + rng.normal(size=2000)
+    found = importance.drop_column(LinearRegression(), x, y)
+    truth = np.array([1.0, 0.25, 0.0]) / 2.25
+    assert (abs(found.values - truth)[:2] < 3 * found.errors[:2]).all() and abs(
+        found.values[2]
+    ) < 0.005
+    assert 0.005 < found.errors[0] < 0.03
+
+
+def test_standard_errors_of_drop_column_match_repetitions():
+    from sklearn.linear_model import LinearRegression
+
+    rng = np.random.default_rng(1)
+    found = []
+    for _ in range(100):
+        x = rng.normal(size=(300, 2))
+        found.append(
+            importance.drop_column(
+                LinearRegression(), x, x @ [1.0, 0.7] + rng.normal(size=300), cv=3
+            )
+        )
+    spread, claimed = (
+        np.std([f.values for f in found], axis=0),
+        np.mean([f.errors for f in found], axis=0),
+    )
+    np.testing.assert_allclose(claimed, spread, rtol=0.25)
+
+
+def test_drop_column_by_hand():
+    x, y = load_iris(return_X_y=True)
+    model = GPUBoostClassifier(n_estimators=5)
+    folds = KFold(3, shuffle=True, random_state=2)
+    scores = np.zeros((3, 5))
+    for k, (train, test) in enumerate(folds.split(x)):
+        for j in range(5):
+            columns = [f for f in range(4) if f != j]
+            scores[k, j] = accuracy_score(
+                y[test], model.fit(x[train][:, columns], y[train]).predict(x[test][:, columns])
+            )
+    np.testing.assert_allclose(
+        importance.drop_column(model, x, y, cv=folds).values,
+        (scores[:, 4:] - scores[:, :4]).mean(axis=0),
+    )
+
+
+@pytest.mark.filterwarnings("ignore:AdaBoost stopped")
+def test_drop_column_keeps_nominal_columns_in_place(rng):
+    frame = pd.DataFrame(
+        {
+            "a": rng.normal(size=200),
+            "b": rng.choice(["p", "q", "r"], 200),
+            "c": rng.choice(["u", "v"], 200),
+        }
+    )
+    y = (frame["b"] == "q") + 2.0 * (frame["c"] == "v") + 0.1 * rng.normal(size=200)
+    found = importance.drop_column(
+        AdaBoostRegressor(n_estimators=3, categorical_features=["b", 2]), frame, y, cv=3
+    )
+    assert (
+        found.names == ["a", "b", "c"]
+        and found.values.argmax() == 2
+        and abs(found.values[0]) < 0.05
+    )
+
+
+def test_mda_is_that_of_scikit_learn():
+    x, y = load_diabetes(return_X_y=True)
+    model = GPUBoostRegressor(n_estimators=30, max_depth=3).fit(x[:300], y[:300])
+    found = importance.mda(model, x[300:], y[300:], n_repeats=4, random_state=3)
+    theirs = permutation_importance(model, x[300:], y[300:], n_repeats=4, random_state=3)
+    np.testing.assert_allclose(found.values, theirs.importances_mean)
+    np.testing.assert_allclose(found.errors, theirs.importances_std / np.sqrt(3))
+    rng = np.random.default_rng(0)
+    drops = []
+    for _ in range(50):  # and it is the score lost by permutations
+        permuted = x[300:].copy()
+        permuted[:, 2] = rng.permutation(permuted[:, 2])
+        drops.append(model.score(x[300:], y[300:]) - r2_score(y[300:], model.predict(permuted)))
+    assert abs(found.values[2] - np.mean(drops)) < 4 * found.errors[2] + 4 * np.std(
+        drops
+    ) / np.sqrt(50)
+
+
+# --- laws
+
+
+@pytest.mark.parametrize(
+    "kind", [GPUBoostClassifier, GPUBoostRegressor, AdaBoostClassifier, AdaBoostRegressor]
+)
+def test_mdi_of_estimators(kind):
+    x, y = load_breast_cancer(return_X_y=True)
+    x = np.hstack([x[:, :5], np.zeros((len(x), 1))])
+    found = importance.mdi(kind(n_estimators=5).fit(x, y))
+    assert (
+        found.values.sum() == pytest.approx(1)
+        and found.values[5] == 0
+        and (found.values >= 0).all()
+    )
+    model = kind(n_estimators=5).fit(x, y)
+    np.testing.assert_allclose(found.values, model.feature_importances_)
+    permuted = importance.mda(model, x, y, n_repeats=2)
+    assert permuted.values[5] == 0 and permuted.errors[5] == 0
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_mdi_of_a_forest(small, name):
+    model, _, _ = small[name]
+    shares = []
+    for tree in model._forest.trees:
+        inner = tree.left >= 0
+        decrease = tree.cover * tree.impurity
+        lost = decrease[inner] - decrease[tree.left[inner]] - decrease[tree.right[inner]]
+        own = np.bincount(tree.feature[inner], lost, minlength=4)
+        leaves = ~inner
+        assert own.sum() == pytest.approx(
+            decrease[0] - decrease[leaves].sum()
+        )  # the total decrease
+        shares.append(own / own.sum())
+    found = importance.mdi(model).values
+    np.testing.assert_allclose(found, np.mean(shares, axis=0), atol=1e-9)
+    assert found.sum() == pytest.approx(1) and found[3] == 0
+
+
+def test_a_forest_of_leaves_has_no_importances():
+    x, y = np.zeros((30, 2)), np.arange(30.0)
+    model = grow_forest(x, y, 3)
+    np.testing.assert_array_equal(importance.table(model, x, y, ("mdi", *OUT_OF_BAG)).values, 0)
+
+
+@pytest.mark.parametrize("method", OUT_OF_BAG)
+def test_errors_of_out_of_bag_measures(method):
+    x, y = noise_and_signal(60)
+    measure = importance.METHODS[method]
+    model = grow_forest(x, y, 3, classes=True)
+    with pytest.raises(
+        ValueError, match="X must be the training data of the forest, which has 60 rows; got 59"
+    ):
+        measure(model, x[1:], y[1:])
+    with pytest.raises(
+        ValueError, match="y must be the training data of the forest, which has 60 rows; got 59"
+    ):
+        measure(model, x, y[1:])
+    with pytest.raises(
+        ValueError, match="y has a class that the training data of the forest does not have: .*7"
+    ):
+        measure(model, x, np.where(np.arange(60) == 3, 7, y))
+    with pytest.raises(ValueError, match=f"{method} needs out-of-bag rows.*bootstrap=True"):
+        measure(grow_forest(x, y, 3, classes=True, replace=False), x, y)
+    with pytest.raises(
+        TypeError,
+        match=f"{method} needs a random forest with bootstrap samples; got AdaBoostClassifier",
+    ):
+        measure(AdaBoostClassifier(n_estimators=2).fit(x, y), x, y)
+
+
+# --- side by side
+
+
+def test_table():
+    frame = load_iris(as_frame=True)
+    model = AdaBoostClassifier(n_estimators=3).fit(frame.data, frame.target)
+    found = importance.table(model, frame.data, frame.target, ("mdi", "mda", "drop_column"))
+    assert found.values.shape == found.errors.shape == (3, 4) and np.isnan(found.errors[0]).all()
+    assert list(found.to_frame().columns) == ["mdi", "mda", "drop_column"] and list(
+        found.to_frame().index
+    ) == list(frame.data.columns)
+    np.testing.assert_array_equal(
+        found.to_frame()["mda"], importance.mda(model, frame.data, frame.target).values
+    )
+    with pytest.raises(ValueError, match="methods must be some of 'mdi', 'mda'.*got 'shap'"):
+        importance.table(model, frame.data, frame.target, ["mdi", "shap"])
+    with pytest.raises(ValueError, match="methods must be some of"):
+        importance.table(model, frame.data, frame.target, [])
+
+
+def test_plot_draws_the_highest_features_of_each_method(tmp_path):
+    pytest.importorskip("matplotlib")
+    frame = load_breast_cancer(as_frame=True)
+    model = GPUBoostClassifier(n_estimators=5).fit(frame.data, frame.target)
+    found = importance.table(model, frame.data, frame.target)
+    figure = importance.plot(found, max_features=7)
+    assert [axes.get_title() for axes in figure.axes] == ["mdi", "mda"]
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert labels == [found.names[f] for f in np.argsort(-found.values[0], kind="stable")[:7]]
+    np.testing.assert_allclose(
+        [bar.get_width() for bar in figure.axes[1].patches], found.to_frame().loc[labels, "mda"]
+    )
+    figure.savefig(tmp_path / "importances.png")

@@ -1,0 +1,259 @@
+"""Importances as bars, metrics as curves."""
+
+import sys
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+
+import gpuboost as gb
+from gpuboost.plots.style import shortened
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def labels(ax):
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+def bars(ax, k=0):
+    return np.array([bar.get_width() for bar in ax.containers[k]])
+
+
+def inside_and_apart(ax):
+    """Every text is inside the figure and no two names overlap."""
+    ax.figure.canvas.draw()
+    renderer = ax.figure.canvas.get_renderer()
+    boxes = [label.get_window_extent(renderer) for label in ax.get_yticklabels()]
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    texts = [*boxes, ax.xaxis.label.get_window_extent(renderer)]
+    if ax.get_legend() is not None:
+        texts += [text.get_window_extent(renderer) for text in ax.get_legend().get_texts()]
+    whole = ax.figure.bbox
+    for box in texts:
+        assert (
+            whole.x0 <= box.x0 and box.x1 <= whole.x1 and whole.y0 <= box.y0 and box.y1 <= whole.y1
+        )
+
+
+# --- importances
+
+
+def test_bars_are_the_importances():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    model = gb.GPUBoostClassifier(n_estimators=10).fit(X, y)
+    for kind in ("gain", "split", "cover"):
+        expected = pd.Series(
+            model.set_params(importance_type=kind).feature_importances_, X.columns
+        ).sort_values(ascending=False)
+        ax = gb.plot_importance(model, importance_type=kind, max_features=5)
+        np.testing.assert_allclose(bars(ax), expected[:5])
+        assert ax.get_xlabel() == f"{kind} (share)"
+    assert gb.plot_importance(model).get_xlabel() == "cover (share)"  # the model's own
+    assert len(labels(gb.plot_importance(model))) == 20
+
+
+def test_classical_trees_and_given_values():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    model = gb.RandomForestClassifier(n_estimators=5).fit(X, y)
+    np.testing.assert_allclose(
+        bars(gb.plot_importance(model)), np.sort(model.feature_importances_)[::-1]
+    )
+    ax = gb.plot_importance(model, values=[1, 4, 2, 3], feature_names=list("abcd"))
+    assert labels(ax) == ["b", "d", "c", "a"] and bars(ax).tolist() == [4, 3, 2, 1]
+    ax = gb.plot_importance(model, values={"mine": [1, 4, 2, 3], "yours": [0, -5, 10, 0]})
+    assert bars(ax, 0).tolist() == [1, 0.75, 0.5, 0.25] and bars(ax, 1).tolist() == [-0.5, 0, 1, 0]
+
+
+def test_measures_side_by_side():
+    X, y = load_iris(return_X_y=True)
+    model = gb.RandomForestClassifier(n_estimators=10).fit(X, y)
+    table = gb.importance.table(model, X, y, ["mdi", "mdi_oob", "ufi"])
+    ax = gb.plot_importance(table)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == table.methods
+    order = np.argsort(-table.values[0])
+    np.testing.assert_allclose(
+        bars(ax, 2 * 2), table.values[2, order] / table.values[2].max()
+    )  # whiskers are containers too
+    hatches = {
+        container[0].get_hatch() for container in ax.containers if hasattr(container, "patches")
+    }
+    assert len(hatches) == 3  # not by colour alone
+    assert gb.plot_importance(gb.importance.mdi_oob(model, X, y)).get_xlabel() == "mdi_oob"
+
+
+@pytest.mark.parametrize("n_features", [1, 500])
+def test_few_and_many_features_with_long_names(rng, n_features):
+    X = pd.DataFrame(
+        rng.normal(size=(100, n_features)),
+        columns=[f"{f} {'W' * 200} $_^$ {f}" for f in range(n_features)],
+    )
+    model = gb.GPUBoostRegressor(n_estimators=5).fit(X, X.iloc[:, 0])
+    ax = gb.plot_importance(model)
+    inside_and_apart(ax)
+    assert (
+        labels(ax)[0].startswith("0 WW") and labels(ax)[0].endswith("^$ 0") and "…" in labels(ax)[0]
+    )
+    table = gb.importance.table(model, X.iloc[:50], X.iloc[:50, 0], ["mdi"])
+    inside_and_apart(gb.plot_importance(table, max_features=50))
+
+
+def test_given_axes_keep_their_size(rng):
+    X = pd.DataFrame(
+        rng.normal(size=(100, 30)), columns=[f"a name of some length {f}" for f in range(30)]
+    )
+    figure, ax = plt.subplots(figsize=(3, 2))
+    assert (
+        gb.plot_importance(
+            gb.GPUBoostRegressor(n_estimators=3).fit(X, X.iloc[:, 0]), max_features=30, ax=ax
+        )
+        is ax
+    )
+    figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
+    assert min(box.x0 for box in boxes) >= 0 and not any(
+        a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i]
+    )
+
+
+def test_a_model_without_splits():
+    model = gb.GPUBoostRegressor(n_estimators=2).fit([[0.0], [1.0]], [1.0, 1.0])
+    assert bars(gb.plot_importance(model)).tolist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"importance_type": "weight"},
+            "importance_type must be one of 'gain', 'split', 'cover'; got 'weight'",
+        ),
+        ({"max_features": 0}, "max_features must be an integer at least 1"),
+        (
+            {"values": [1, 2]},
+            r"values must have one entry for each of the 4 features; 'importance' has shape \(2,\)",
+        ),
+        ({"values": {}}, "values must hold at least one measure"),
+        (
+            {"values": [1] * 4, "importance_type": "gain"},
+            "importance_type='gain' was given together with values",
+        ),
+        (
+            {"feature_names": ["a"]},
+            "feature_names must have one entry for each of the 4 features; got 1",
+        ),
+    ],
+)
+def test_complaints_about_importances(options, message):
+    model = gb.GPUBoostClassifier(n_estimators=1).fit(*load_iris(return_X_y=True))
+    with pytest.raises(ValueError, match=message):
+        gb.plot_importance(model, **options)
+
+
+def test_other_complaints():
+    x, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="not fitted yet"):
+        gb.plot_importance(gb.GPUBoostClassifier())
+    with pytest.raises(
+        ValueError, match="DecisionTreeClassifier has only the decrease of impurity"
+    ):
+        gb.plot_importance(gb.DecisionTreeClassifier().fit(x, y), importance_type="gain")
+    with pytest.raises(ValueError, match="a table of importances has its own"):
+        gb.plot_importance(gb.importance.mdi(gb.DecisionTreeClassifier().fit(x, y)), values=[1] * 4)
+
+
+# --- metrics
+
+
+def test_curves_are_the_results():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = gb.GPUBoostClassifier(
+        n_estimators=60, eval_metric=["auc", "logloss"], early_stopping_rounds=5
+    )
+    model.fit(X[::2], y[::2], eval_set=[(X[::2], y[::2]), (X[1::2], y[1::2])])
+    auc, loss = gb.plot_metric(model)
+    assert (auc.get_ylabel(), loss.get_ylabel()) == ("auc", "logloss")
+    expected = model.evals_result_["validation_1"]
+    for ax, name, best in ((auc, "auc", np.argmax), (loss, "logloss", np.argmin)):
+        curve, ring = ax.lines[2:4]
+        np.testing.assert_array_equal(curve.get_ydata(), expected[name])
+        assert ring.get_xdata()[0] == best(expected[name]) + 1
+    assert (
+        loss.lines[-1].get_xdata()[0] == model.best_iteration_ + 1
+        and loss.lines[-1].get_linestyle() == ":"
+    )
+    assert (
+        len({line.get_linestyle() for line in (loss.lines[0], loss.lines[2])}) == 2
+    )  # not by colour alone
+    only = gb.plot_metric(model, "auc", ax=plt.subplots()[1])
+    assert only.get_ylabel() == "auc"
+
+
+@pytest.mark.parametrize("n_rounds", [1, 10_000])
+def test_few_and_many_rounds(rng, n_rounds):
+    ax = gb.plot_metric(
+        {"train": {"rmse": rng.random(n_rounds)}, "test $_^$": {"rmse": rng.random(n_rounds)}}
+    )
+    inside_and_apart(ax)
+    shown = [text for text in (tick.get_text() for tick in ax.get_xticklabels()) if text]
+    assert "1" in shown if n_rounds == 1 else "10,000" in shown
+    assert "after 1 round" in ax.get_legend().get_texts()[0].get_text() if n_rounds == 1 else True
+
+
+def test_metrics_that_are_not_known_everywhere():
+    ax = gb.plot_metric({"a": {"auc": [np.nan, 0.5, 0.7]}, "b": {"auc": [np.nan] * 3}})
+    assert "best 0.7 after 3 rounds" in ax.get_legend().get_texts()[0].get_text()
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        ({"v": {"rmse": [1.0]}}, {"metric": "mae"}, "metric must be one of 'rmse'; got 'mae'"),
+        (
+            {"v": {"rmse": []}},
+            {},
+            r"evals_result_\['v'\]\['rmse'\] must be a list of one number for each round",
+        ),
+        ({}, {}, "the model was fitted without an eval_set"),
+        (gb.DecisionTreeClassifier(), {}, "got DecisionTreeClassifier"),
+    ],
+)
+def test_complaints_about_metrics(model, options, message):
+    with pytest.raises(ValueError, match=message):
+        gb.plot_metric(model, **options)
+
+
+def test_too_few_axes():
+    with pytest.raises(
+        ValueError, match="ax must have axes for each of the 2 metrics 'a', 'b'; got 1"
+    ):
+        gb.plot_metric({"v": {"a": [1.0], "b": [1.0]}}, ax=plt.subplots()[1])
+
+
+# --- both
+
+
+def test_names_lose_their_middle():
+    assert shortened("short", 5) == "short"
+    assert shortened("0123456789", 5) == "01…89" and shortened("0123456789", 6) == "012…89"
+    assert len(shortened("x" * 300, 40)) == 40
+
+
+def test_without_matplotlib(monkeypatch):
+    model = gb.GPUBoostRegressor(n_estimators=1).fit(*load_diabetes(return_X_y=True))
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(
+        ImportError, match="plot_importance needs matplotlib: pip install matplotlib"
+    ):
+        gb.plot_importance(model)
+    with pytest.raises(ImportError, match="plot_metric needs matplotlib: pip install matplotlib"):
+        gb.plot_metric({"v": {"rmse": [1.0]}})
