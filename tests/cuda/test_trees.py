@@ -17,10 +17,10 @@ from gpuboost import (
     ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
-    formulas,
 )
 from gpuboost.kernels.cuda import _compile, trees
 from gpuboost.kernels.emulation import control, cupy_stand_in
+from gpuboost.scalar import formulas
 
 pytestmark = pytest.mark.usefixtures("device")
 

@@ -12,7 +12,7 @@ import pytest
 from sklearn.datasets import load_diabetes, load_digits, load_iris, load_wine
 
 import gpuboost as gb
-from gpuboost.export.text import COLOURS
+from gpuboost.plots.style import COLOURS
 
 
 @pytest.fixture(autouse=True)
