@@ -251,7 +251,7 @@ def _kernel_rates(n_rows: int) -> tuple[dict[str, tuple[float, str]], dict[str, 
             with timing.kernel_seconds() as seconds:
                 booster.round(0, [])
             with timing.device_seconds() as predicting:
-                model._ensemble.raw(x_there, backend)
+                model.ensemble_.raw(x_there, backend)
     rates = {
         "histogram": (x.size / seconds.pop("build_histograms"), "(row, feature)"),
         "split scan": (256 * x.shape[1] / seconds.pop("scan_pairs"), "bins"),

@@ -8,8 +8,8 @@ def check_model(model, n_rows=None):
 
     Shapes fit.
     """
-    ensemble = model._ensemble
-    for tree in ensemble.forest.trees:
+    ensemble = model.ensemble_
+    for tree in ensemble.trees:
         inner = tree.left >= 0
         left, right = tree.left[inner], tree.right[inner]
         assert (left > np.flatnonzero(inner)).all() and (right > np.flatnonzero(inner)).all()

@@ -167,5 +167,5 @@ def predict_tree(tree, x):
             v = row[tree.feature[node]]
             left = tree.missing_left[node] if np.isnan(v) else v <= tree.threshold[node]
             node = tree.left[node] if left else tree.right[node]
-        out[i] = tree.value[node]
+        out[i] = tree.value[node, 0]
     return out

@@ -225,5 +225,5 @@ def everything_said(model):
     if getattr(model, "_leaf_targets", None) is not None:
         out["quantiles"] = model.predict_quantiles(x, [0.0, 0.3, 1.0])
     if getattr(model, "_bags", None) is not None:
-        out["bag"] = model._bag_counts(1)
+        out["bag"] = model.bag_counts(1)
     return out

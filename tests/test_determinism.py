@@ -56,10 +56,10 @@ def test_the_fingerprint_sees_every_part_of_the_model():
     x, y, weight = make(n=500)
     model = GPUBoostRegressor(n_estimators=2).fit(x, y)
     before = model.fingerprint()
-    tree = model._ensemble.forest.trees[0]
+    tree = model.ensemble_.trees[0]
     for name in ("threshold", "value", "missing_left", "feature"):
         array = getattr(tree, name)
-        original = array[0]
+        original = array[0].copy()
         array[0] = original + 1
         assert model.fingerprint() != before
         array[0] = original

@@ -12,7 +12,8 @@ import numpy as np
 from gpuboost.backend import Backend, get_backend
 from gpuboost.benchmarks.stages import report_costs, stage_args
 from gpuboost.benchmarks.timing import best_of
-from gpuboost.model.tree import Forest, Tree
+from gpuboost.model.ensemble import Ensemble
+from gpuboost.model.tree import Tree
 
 N_FEATURES = 28
 #: Distinct thresholds of a feature.
@@ -32,8 +33,7 @@ def random_tree(rng: np.random.Generator, cuts: np.ndarray, depth: int) -> Tree:
         bin=np.where(inner, cut + 1, 0).astype(np.uint8),
         missing_left=(rng.integers(0, 2, n_nodes) * inner).astype(np.uint8),
         left=np.where(inner, 2 * np.arange(n_nodes) + 1, -1).astype(np.int32),
-        right=np.where(inner, 2 * np.arange(n_nodes) + 2, -1).astype(np.int32),
-        value=rng.normal(size=n_nodes),
+        value=rng.normal(size=(n_nodes, 1)),
         gain=np.zeros(n_nodes),
         cover=np.zeros(n_nodes),
         count=np.zeros(n_nodes, np.int64),
@@ -47,7 +47,7 @@ def reference(tree: Tree, x: np.ndarray, depth: int) -> np.ndarray:
         v = x[np.arange(len(x)), tree.feature[node]].astype(np.float64)
         goes_left = np.where(np.isnan(v), tree.missing_left[node] == 1, v <= tree.threshold[node])
         node = np.where(goes_left, tree.left[node], tree.right[node])
-    return tree.value[node]
+    return tree.value[node, 0]
 
 
 def bin_columns(x: np.ndarray, cuts: np.ndarray) -> np.ndarray:
@@ -61,14 +61,14 @@ def bin_columns(x: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(x.T), 0, bins).astype(np.uint8)
 
 
-def predict(forest: Forest, x: np.ndarray, backend: Backend) -> np.ndarray:
+def predict(forest: Ensemble, x: np.ndarray, backend: Backend) -> np.ndarray:
     """Sum of all trees for rows given as values."""
     out = np.zeros((1, len(x)))
     backend.add_trees(x, forest, 0, len(forest.trees), out)
     return out[0]
 
 
-def predict_binned(forest: Forest, columns: np.ndarray, backend: Backend) -> np.ndarray:
+def predict_binned(forest: Ensemble, columns: np.ndarray, backend: Backend) -> np.ndarray:
     """The same for rows that are binned already, tree by tree as boosting does it."""
     out = np.zeros(columns.shape[1])
     for tree in forest.trees:
@@ -86,7 +86,8 @@ def main() -> None:
     x = rng.standard_normal((args.rows, N_FEATURES), dtype=np.float32)
     x[rng.random(x.shape) < 0.05] = np.nan
     columns = bin_columns(x, cuts)
-    forest = Forest([random_tree(rng, cuts, args.depth) for _ in range(args.trees)], 1)
+    trees = [random_tree(rng, cuts, args.depth) for _ in range(args.trees)]
+    forest = Ensemble.boosted(trees, np.zeros(1), N_FEATURES)
     expected = np.sum([reference(tree, x, args.depth) for tree in forest.trees], axis=0)
     visits = args.trees * args.depth
     costs = {}

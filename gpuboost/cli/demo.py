@@ -21,6 +21,7 @@ from gpuboost.benchmarks.datasets import METRICS, Data, held_out_loss, split_row
 from gpuboost.benchmarks.peers import OURS, PEERS, Settings, available, make
 from gpuboost.cli.common import add_json, say, write_json
 from gpuboost.cli.data_options import columns_found
+from gpuboost.estimators.base import name_columns
 from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.progress import Progress
 
@@ -208,7 +209,7 @@ def _train(data: DemoSet) -> tuple[Any, float]:
             "one thread and several trained different models: please report this, with what "
             "gpuboost doctor says"
         )
-    model.feature_names_in_ = np.array(data.names, dtype=object)
+    name_columns(model, data.names, None)
     return model, seconds
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from gpuboost.cli.common import CliError, add_json, write_json
 from gpuboost.estimators.saving import load_model
 from gpuboost.export.text import export_text
+from gpuboost.model.ensemble import IMPORTANCE_TYPES, ensemble_of
 
 SUMMARY = "show what a model file holds: parameters, size, importances, trees"
 DESCRIPTION = """\
@@ -28,7 +29,6 @@ examples:
 """
 #: Characters of the longest bar, and of a feature's name.
 BAR, NAME = 40, 32
-KINDS = ("gain", "split", "cover")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--importance",
-        choices=KINDS,
+        choices=IMPORTANCE_TYPES,
         default="gain",
         help="what to add up over the splits of a feature (default: gain)",
     )
@@ -80,8 +80,8 @@ def run(args: argparse.Namespace) -> int:
 
 def describe(model: Any, kind: str) -> dict[str, Any]:
     """Facts about a fitted model, as JSON can hold them."""
-    inside = model._check_fitted()
-    trees = getattr(inside, "forest", inside).trees
+    ensemble = ensemble_of(model)
+    trees = ensemble.trees
     schema = getattr(model, "table_", None)
     parameters = {name: _plain(value) for name, value in model.get_params(deep=False).items()}
     defaults = {
@@ -94,9 +94,9 @@ def describe(model: Any, kind: str) -> dict[str, Any]:
         "fingerprint": model.fingerprint(),
         "trees": len(trees),
         "leaves": int(sum(tree.n_leaves for tree in trees)),
-        "depth": max(_depth(tree) for tree in trees),
+        "depth": int(max(tree.depth.max() for tree in trees)),
         "features": int(model.n_features_in_),
-        "feature_names": _names(model) if hasattr(model, "feature_names_in_") else None,
+        "feature_names": ensemble.feature_names,
         "outputs": int(getattr(model, "n_outputs_", 1)),
         "classes": _plain(model.classes_) if hasattr(model, "classes_") else None,
         "table": None if schema is None else schema.to_json(),
@@ -105,42 +105,12 @@ def describe(model: Any, kind: str) -> dict[str, Any]:
     }
     if hasattr(model, "best_iteration_"):
         record |= {"best_round": model.best_iteration_ + 1, "best_score": model.best_score_}
-    values = _importance(model, kind)
+    values = ensemble.importance_shares(kind)
     record["importance"] = {
         "kind": kind,
-        "shares": dict(zip(_names(model), values.tolist(), strict=True)),
+        "shares": dict(zip(ensemble.names(), values.tolist(), strict=True)),
     }
     return record
-
-
-def _names(model: Any) -> list[str]:
-    return [
-        str(name)
-        for name in getattr(
-            model, "feature_names_in_", [f"x{f}" for f in range(model.n_features_in_)]
-        )
-    ]
-
-
-def _importance(model: Any, kind: str) -> np.ndarray:
-    """Shares of the features; only boosting knows other kinds than the gain."""
-    if not hasattr(model, "importance_type"):
-        if kind != "gain":
-            raise CliError(
-                f"--importance {kind} is for boosting; a {type(model).__name__} has only the "
-                "gain of its splits"
-            )
-        return np.asarray(model.feature_importances_)
-    total = model._check_fitted().importance(kind)
-    return np.asarray(total / (total.sum() or 1.0))
-
-
-def _depth(tree: Any) -> int:
-    """Most splits on a path; children stand behind their parents."""
-    depth = np.zeros(len(tree.left), np.int64)
-    for node in np.flatnonzero(tree.left >= 0):
-        depth[tree.left[node]] = depth[tree.right[node]] = depth[node] + 1
-    return int(depth.max())
 
 
 def _plain(value: Any) -> Any:

@@ -20,6 +20,7 @@ from gpuboost.cli.data_options import (
     open_with_options,
 )
 from gpuboost.estimators.saving import load_model
+from gpuboost.model.ensemble import ensemble_of
 from gpuboost.progress import Progress
 from gpuboost.tables import ModelColumns, Table, TableError
 from gpuboost.tables.errors import check_columns, shortened
@@ -169,12 +170,8 @@ def _columns(model: Any, table: Table, drop: list[str], tell: Any) -> ModelColum
         extra = [name for name in table.names if name not in {*chosen, target}]
         if extra:
             tell(f"note: ignored columns: {shortened(extra)}")
-    categories = getattr(model, "_categories", None)
-    raw = (
-        [chosen[f] for f, values in categories.values.items() if values.dtype.kind in "UO"]
-        if categories is not None
-        else []
-    )
+    categories = ensemble_of(model).categories.values
+    raw = [chosen[f] for f, values in categories.items() if values.dtype.kind in "UO"]
     return ModelColumns(chosen, {} if schema is None else schema.text, raw)
 
 

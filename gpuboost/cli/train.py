@@ -22,6 +22,7 @@ from gpuboost.cli.data_options import (
 )
 from gpuboost.cli.parameters import MODELS, check_parameters, make_model, read_parameters
 from gpuboost.cli.scores import scores
+from gpuboost.estimators.base import name_columns
 from gpuboost.optional import load
 from gpuboost.tables import Part, TrainingData, read_training, read_validation
 from gpuboost.tables.errors import check_columns, shortened
@@ -300,9 +301,8 @@ def _dress(model: Any, schema: TableSchema, target: Target, parameters: dict[str
     if hasattr(model, "verbose"):
         model.verbose = parameters.get("verbose", 0)
     model.table_ = schema
-    model.feature_names_in_ = np.array(schema.columns, dtype=object)
+    name_columns(model, schema.columns, target.classes)
     if target.classes is not None:
-        model.classes_ = target.classes
         weights = getattr(model, "class_weight", None)
         if isinstance(weights, dict):
             model.class_weight = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
 from gpuboost.estimators.classical import BaseClassical, Training
-from gpuboost.model.tree import ClassicalForest, ClassicalTree
+from gpuboost.model.ensemble import ensemble_of
 from gpuboost.training.adaboost import (
     AdaBoostParams,
     Boosted,
@@ -24,25 +23,6 @@ from gpuboost.training.trees import TreeGrower, TreeParams, check_choice
 DEFAULT = AdaBoostParams()
 #: Rows for which the predictions of all trees are held at once.
 CHUNK_ROWS = 4096
-
-
-def voting_trees(trees: list[ClassicalTree], weights: np.ndarray) -> ClassicalForest:
-    """Trees whose leaves hold the tree's weight for the class they vote for.
-
-    A sum over them is the vote.
-    """
-
-    def votes(tree: ClassicalTree, weight: float) -> np.ndarray:
-        out = np.zeros_like(tree.value)
-        out[np.arange(len(out)), tree.value.argmax(axis=1)] = weight
-        return out
-
-    return ClassicalForest(
-        [
-            replace(tree, value=votes(tree, weight))
-            for tree, weight in zip(trees, weights, strict=True)
-        ]
-    )
 
 
 class BaseAdaBoost(BaseClassical):
@@ -85,7 +65,10 @@ class BaseAdaBoost(BaseClassical):
             boosted: Boosted = boost(
                 grower, data.x, data.y[:, 0], data.weight, params, self._seed(), backend.host
             )
-        self._set_trained(data, ClassicalForest(boosted.trees))
+        how: dict[str, Any] = {"combine": "median"}
+        if data.classes is not None:
+            how = {"combine": "sum", "vote": True}
+        self._set_trained(data, boosted.trees, boosted.weights, **how)
         self.estimator_weights_, self.estimator_errors_ = boosted.weights, boosted.errors
         self.n_estimators_ = len(boosted.trees)
 
@@ -95,11 +78,7 @@ class BaseAdaBoost(BaseClassical):
 
         Of each feature's share in the decrease of impurity.
         """
-        return self._check_fitted().importance(self.n_features_in_, self.estimator_weights_)
-
-    @property
-    def _tree_weights(self) -> tuple[np.ndarray, ...]:
-        return (self.estimator_weights_,)
+        return ensemble_of(self).importance_shares()
 
 
 class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
@@ -232,7 +211,6 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         params = self._check_params()
         with self._unchanged_on_error():
             self._fit_boosted(X, y, sample_weight, *params, boost_classes)
-            self._votes = voting_trees(self._forest.trees, self.estimator_weights_)
         return self
 
     def _decide(self, votes: np.ndarray, weight: float) -> np.ndarray:
@@ -275,8 +253,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
             Two classes: from -2 (all vote for the first) to 2 (for the second). More: for each
             class from -1 / (n_classes - 1) to 1.
         """
-        x = self._check_rows(X)
-        return self._decide(self._summed(x, self._votes), float(self.estimator_weights_.sum()))
+        return self._decide(self._raw(X), float(self.estimator_weights_.sum()))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Predict the probability of each class.
@@ -322,11 +299,10 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Decisions of the first 1, 2, ... trees.
         """
-        x = self._check_rows(X)
-        votes = np.zeros((len(x), self.n_classes_))
-        for i, tree in enumerate(self._votes.trees):
-            votes += self._summed(x, ClassicalForest([tree]))
-            yield self._decide(votes, float(self.estimator_weights_[: i + 1].sum()))
+        x = self.check_rows(X)
+        with self._backend(len(x)) as backend:
+            for i, votes in enumerate(ensemble_of(self).staged_raw(x, backend)):
+                yield self._decide(votes.T, float(self.estimator_weights_[: i + 1].sum()))
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Predict probabilities after each round.
@@ -515,10 +491,8 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
 
     def _by_tree(self, x: np.ndarray) -> np.ndarray:
         """What each tree says, (n_rows, n_trees)."""
-        leaves = self._leaves(x, self._forest)
-        return np.stack(
-            [tree.value[leaves[:, t], 0] for t, tree in enumerate(self._forest.trees)], axis=1
-        )
+        with self._backend(len(x)) as backend:
+            return ensemble_of(self).values_by_tree(x, backend)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict targets.
@@ -533,7 +507,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         ndarray of shape (n_samples,)
             Weighted median of the trees' predictions for each row.
         """
-        x = self._check_rows(X)
+        x = self.check_rows(X)
         chunks = (x[i : i + CHUNK_ROWS] for i in range(0, len(x), CHUNK_ROWS))
         return np.concatenate(
             [weighted_median(self._by_tree(chunk), self.estimator_weights_) for chunk in chunks]
@@ -552,7 +526,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         ndarray of shape (n_samples,)
             Weighted median of the first 1, 2, ... trees.
         """
-        values = self._by_tree(self._check_rows(X))
+        values = self._by_tree(self.check_rows(X))
         for n in range(1, values.shape[1] + 1):
             yield weighted_median(values[:, :n], self.estimator_weights_[:n])
 

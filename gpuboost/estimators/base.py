@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
@@ -30,13 +30,20 @@ from gpuboost.backend import (
 from gpuboost.config import RANGES, BoostParams
 from gpuboost.data.binning import BinMapper
 from gpuboost.data.checks import check_weight, to_native
-from gpuboost.model.ensemble import Ensemble
+from gpuboost.model.ensemble import IMPORTANCE_TYPES, Ensemble, ensemble_of
 from gpuboost.objectives.losses import LOSSES, Loss
 from gpuboost.objectives.metrics import resolve_metrics
 from gpuboost.progress import Progress
 from gpuboost.training.boosting import Booster, EvalSet, History, boost
 
-IMPORTANCE_TYPES = ("gain", "split", "cover")
+
+def name_columns(model: Any, feature_names: Sequence[str], classes: np.ndarray | None) -> None:
+    """Give a model that was fitted to plain numbers the names of its features and classes."""
+    model.feature_names_in_ = np.array(feature_names, dtype=object)
+    known = ensemble_of(model).classes
+    if classes is not None:
+        model.classes_, known = classes, [classes]
+    model.ensemble_ = replace(model.ensemble_, feature_names=list(feature_names), classes=known)
 
 
 class BaseTrees(BaseEstimator):
@@ -72,6 +79,43 @@ class BaseTrees(BaseEstimator):
         from gpuboost.estimators.saving import save  # which imports all estimators
 
         save(self, path)
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the model: equal fingerprints mean equal predictions, bit for bit.
+
+        Returns
+        -------
+        str
+            64 hexadecimal digits.
+        """
+        return ensemble_of(self).fingerprint()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether fit has finished."""
+        return "ensemble_" in self.__dict__
+
+    def _set_ensemble(self, ensemble: Ensemble) -> None:
+        """Keep the trained model, which knows the names of its features."""
+        names = getattr(self, "feature_names_in_", None)
+        self.ensemble_ = replace(
+            ensemble, feature_names=None if names is None else [str(name) for name in names]
+        )
+
+    def check_rows(self, X: Any) -> Any:
+        """Check rows to predict, and turn them into the matrix that the trees ask.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+            Numbers; in categorical columns the numbers of the categories.
+        """
+        ensemble_of(self)
+        return self._check_x(X, reset=False)
 
     def _check_x(self, x: Any, reset: bool) -> Any:
         if device_of(x) is not None:
@@ -291,11 +335,11 @@ class BaseBoost(BaseTrees):
 
     def _set_fitted(self, ensemble: Ensemble, history: History, params: BoostParams) -> None:
         """All fitted attributes at once, after everything that can fail."""
-        self._ensemble = ensemble
         self.n_estimators_ = ensemble.n_rounds
         self.evals_result_ = history.results
         early = params.early_stopping_rounds is not None
-        self._best_rounds = history.best_round + 1 if early else ensemble.n_rounds
+        used = (history.best_round + 1) * ensemble.trees_per_round if early else -1
+        self._set_ensemble(replace(ensemble, n_used=used))
         for name, value in (
             ("best_iteration_", history.best_round),
             ("best_score_", history.best_score),
@@ -338,25 +382,12 @@ class BaseBoost(BaseTrees):
             out.append((ex, ey, check_weight(on_host(ew), len(ex), f"eval_sample_weight[{i}]")))
         return out
 
-    def _check_fitted(self) -> Ensemble:
-        ensemble: Ensemble | None = self.__dict__.get("_ensemble")
-        if ensemble is None:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet; call fit before using "
-                "this method"
-            )
-        return ensemble
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether fit has finished."""
-        return "_ensemble" in self.__dict__
-
     def _backend(self, x: Any) -> Backend:
         return get_backend(device_for(self.device, x), 1 if len(x) < 256 else self.n_jobs)
 
     def _predict(self, x: Any, finish: Callable[[Backend, Any], Any]) -> Any:
         """``finish`` applied to the raw scores (n_outputs, n_rows), which are where ``x`` is."""
-        ensemble = self._check_fitted()
+        ensemble = ensemble_of(self)
         # one row through validate_data takes longer than through the trees: plain arrays that need
         # no check skip it
         plain = (
@@ -369,10 +400,10 @@ class BaseBoost(BaseTrees):
         if not plain or x.shape[1] != self.n_features_in_ or hasattr(self, "feature_names_in_"):
             x = self._check_x(x, reset=False)
         with self._backend(x) as backend:
-            return finish(backend, ensemble.raw(x, backend, self._best_rounds))
+            return finish(backend, ensemble.raw(x, backend))
 
     def _staged(self, x: Any, finish: Callable[[Backend, Any], Any]) -> Iterator[Any]:
-        ensemble = self._check_fitted()
+        ensemble = ensemble_of(self)
         x = self._check_x(x, reset=False)
         with self._backend(x) as backend:
             for raw in ensemble.staged_raw(x, backend):
@@ -381,15 +412,4 @@ class BaseBoost(BaseTrees):
     @property
     def feature_importances_(self) -> np.ndarray:
         """Importance of each feature, adding up to 1; ``importance_type`` says which kind."""
-        total = self._check_fitted().importance(self.importance_type)
-        return total / total.sum() if total.sum() > 0 else total
-
-    def fingerprint(self) -> str:
-        """SHA-256 of the model: equal fingerprints mean equal predictions, bit for bit.
-
-        Returns
-        -------
-        str
-            64 hexadecimal digits.
-        """
-        return self._check_fitted().fingerprint()
+        return ensemble_of(self).importance_shares(self.importance_type)

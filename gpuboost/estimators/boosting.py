@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -464,10 +465,10 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
                 (ex, class_codes(name, ey, classes).astype(np.float64), ew)
                 for ex, (name, ey), ew in self._check_evals(eval_set, eval_sample_weight, params)
             ]
-            fitted = self._fit_boosting(
+            ensemble, history = self._fit_boosting(
                 X, codes.astype(np.float64), weight, evals, loss, task, len(classes), params
             )
-            self._set_fitted(*fitted, params)
+            self._set_fitted(replace(ensemble, classes=[classes]), history, params)
             self.classes_ = classes
         return self
 

@@ -6,11 +6,11 @@ Targets, weights, nominal columns, and predictions from leaves.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -20,7 +20,8 @@ from gpuboost.data.checks import check_weight, to_native
 from gpuboost.data.coding import CodedMatrix, code_matrix
 from gpuboost.data.targets import TreeTargets
 from gpuboost.estimators.base import BaseTrees
-from gpuboost.model.tree import ClassicalForest
+from gpuboost.model.ensemble import Ensemble, ensemble_of
+from gpuboost.model.tree import Tree
 from gpuboost.training.trees import TreeParams
 
 
@@ -160,64 +161,37 @@ class BaseClassical(BaseTrees):
             weight * compute_sample_weight(class_weight, y), len(weight), "class_weight"
         )
 
-    def _set_trained(self, data: Training, forest: ClassicalForest) -> None:
+    def _set_trained(
+        self, data: Training, trees: list[Tree], tree_weights: np.ndarray | None = None, **how: Any
+    ) -> None:
         """Fitted attributes that every classical estimator has."""
-        self._forest, self._categories, self._first_channel = (
-            forest,
-            data.categories,
-            data.targets.first_channel,
+        ensemble = Ensemble(
+            trees=trees,
+            base_score=np.zeros(data.targets.n_channels),
+            n_features=data.x.shape[1],
+            first_channel=data.targets.first_channel,
+            tree_weights=np.ones(len(trees)) if tree_weights is None else tree_weights,
+            shares=data.classes is not None,
+            classes=data.classes,
+            categories=data.categories,
+            **{"combine": "mean"} | how,
         )
-        self._one_column = data.one_column
-        self.n_outputs_ = data.y.shape[1]
+        self._set_ensemble(ensemble)
+        self.n_outputs_ = ensemble.n_outputs
         if data.classes is not None:
+            sizes = [len(own) for own in data.classes]
             self.classes_: Any = data.classes[0] if data.one_column else data.classes
-            self.n_classes_: Any = (
-                len(data.classes[0]) if data.one_column else [len(own) for own in data.classes]
-            )
-
-    # --- the model
-
-    def fingerprint(self) -> str:
-        """SHA-256 of the model: equal fingerprints mean equal predictions, bit for bit.
-
-        Returns
-        -------
-        str
-            64 hexadecimal digits.
-        """
-        forest, values = self._check_fitted(), self._categories.values
-        return forest.fingerprint(
-            self._first_channel,
-            *self._tree_weights,
-            np.array(list(values), np.int64),
-            *values.values(),
-        )
-
-    @property
-    def _tree_weights(self) -> tuple[np.ndarray, ...]:
-        """Weights of the trees, if they differ."""
-        return ()
+            self.n_classes_: Any = sizes[0] if data.one_column else sizes
 
     # --- predictions
 
-    def _check_fitted(self) -> ClassicalForest:
-        forest: ClassicalForest | None = self.__dict__.get("_forest")
-        if forest is None:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet; call fit before using "
-                "this method"
-            )
-        return forest
+    @property
+    def _one_column(self) -> bool:
+        return ensemble_of(self).n_outputs == 1
 
-    def __sklearn_is_fitted__(self) -> bool:
-        """Whether fit has finished."""
-        return "_forest" in self.__dict__
-
-    def _check_rows(self, x: Any) -> np.ndarray:
-        """Rows to predict, with category numbers in nominal columns."""
-        self._check_fitted()
+    def _check_x(self, x: Any, reset: bool) -> np.ndarray:
         self._check_on_host(x)
-        return to_native(self._validate(self._categories.encode(x), reset=False))
+        return to_native(self._validate(ensemble_of(self).categories.encode(x), reset=reset))
 
     def _check_on_host(self, x: Any) -> None:
         if device_of(x) is not None:
@@ -226,25 +200,24 @@ class BaseClassical(BaseTrees):
                 "pass a copy of X on the host"
             )
 
-    def _summed(self, x: np.ndarray, forest: ClassicalForest, hard: bool = False) -> np.ndarray:
-        """Sum over the trees of what their leaves say (or of votes), (n_rows, n_channels)."""
-        out = np.zeros((len(x), int(self._first_channel[-1])))
+    def _raw(self, X: Any) -> np.ndarray:
+        """What the trees say together, (n_rows, n_channels)."""
+        ensemble, x = ensemble_of(self), self.check_rows(X)
         with self._backend(len(x)) as backend:
-            backend.sum_values(x, forest, self._first_channel, hard, out)
-        return out
+            raw: np.ndarray = ensemble.raw(x, backend).T
+            return raw
 
-    def _leaves(self, x: np.ndarray, forest: ClassicalForest) -> np.ndarray:
-        """The leaf of each row in each tree, (n_rows, n_trees) int32."""
-        out = np.empty((len(x), len(forest.trees)), np.int32)
+    def _leaves(self, x: np.ndarray) -> np.ndarray:
+        """The leaf of each checked row in each tree, (n_rows, n_trees) int32."""
         with self._backend(len(x)) as backend:
-            backend.find_leaves(x, forest, out)
-        return out
+            return ensemble_of(self).leaves(x, backend)
 
-    def _paths(self, x: np.ndarray, forest: ClassicalForest) -> csr_matrix:
+    def _paths(self, x: np.ndarray) -> csr_matrix:
         """1 where a row passes through a node, (n_rows, nodes of all trees)."""
-        begin = np.cumsum([0, *(len(tree.left) for tree in forest.trees)])
+        ensemble = ensemble_of(self)
+        begin = ensemble.walk_arrays[0]
         rows, columns = [], []
-        for tree, first, node in zip(forest.trees, begin, self._leaves(x, forest).T, strict=False):
+        for tree, first, node in zip(ensemble.trees, begin, self._leaves(x).T, strict=False):
             parent, row = tree.parent, np.arange(len(x))
             while len(row):
                 rows.append(row)
@@ -252,7 +225,8 @@ class BaseClassical(BaseTrees):
                 node = parent[node]
                 row, node = row[node >= 0], node[node >= 0]
         entries = np.concatenate(rows), np.concatenate(columns)
-        paths = csr_matrix((np.ones(len(entries[0]), np.int64), entries), shape=(len(x), begin[-1]))
+        ones = np.ones(len(entries[0]), np.int64)
+        paths = csr_matrix((ones, entries), shape=(len(x), begin[-1]))
         paths.sort_indices()
         return paths
 
@@ -261,10 +235,7 @@ class BaseClassical(BaseTrees):
 
         One array, or a list of one for each output.
         """
-        parts = [
-            values[:, a:b]
-            for a, b in zip(self._first_channel[:-1], self._first_channel[1:], strict=True)
-        ]
+        parts = [values[:, a:b] for a, b in pairwise(ensemble_of(self).first_channel)]
         return (
             np.ascontiguousarray(parts[0])
             if self._one_column

@@ -15,8 +15,9 @@ from gpuboost.config import RANGES
 from gpuboost.data.coding import CodedMatrix, code_matrix
 from gpuboost.estimators.classical import BaseClassical, Training, check_counts
 from gpuboost.estimators.tree import TREES
+from gpuboost.model.ensemble import ensemble_of
 from gpuboost.model.leaf_targets import LeafTargets
-from gpuboost.model.tree import ClassicalForest, ClassicalTree
+from gpuboost.model.tree import Tree
 from gpuboost.progress import Progress
 from gpuboost.training.bagging import Bags, TreeWeights, check_max_samples, out_of_bag
 from gpuboost.training.trees import (
@@ -119,16 +120,16 @@ class BaseForest(BaseClassical):
                 trees = trees + self._grow(
                     len(trees), TreeGrower(coded, data.targets, params, backend), weights
                 )
-                self._set_trained(data, ClassicalForest(trees))
+                self._set_trained(data, trees, vote=self._hard)
                 self.n_estimators_ = len(trees)
                 self._set_out_of_bag(data, backend.host)
                 self._keep_for_later(data, weights, backend.host)
 
-    def _trees_to_keep(self) -> list[ClassicalTree]:
+    def _trees_to_keep(self) -> list[Tree]:
         """Trees that a warm start adds to."""
         if not self.warm_start or not self.__sklearn_is_fitted__():
             return []
-        trees = self._check_fitted().trees
+        trees = ensemble_of(self).trees
         if self.n_estimators < len(trees):
             raise ValueError(
                 f"n_estimators must be at least {len(trees)} with warm_start=True, as so many "
@@ -191,7 +192,7 @@ class BaseForest(BaseClassical):
     def _check_targets(self, data: Training) -> None:
         """What a criterion asks of the targets."""
 
-    def _grow(self, first: int, grower: TreeGrower, weights: TreeWeights) -> list[ClassicalTree]:
+    def _grow(self, first: int, grower: TreeGrower, weights: TreeWeights) -> list[Tree]:
         """Trees from number ``first`` on; what a tree is made from depends on its number alone."""
         backend, seed, n = grower.backend.host, self._fitted_seed, int(self.n_estimators)
 
@@ -210,8 +211,8 @@ class BaseForest(BaseClassical):
         if not self.oob_score:
             return
         assert self._bags is not None
-        trees = self._check_fitted().trees
-        means = out_of_bag(data.x, trees, self._bags, self._first_channel, self._hard, backend)
+        trees = ensemble_of(self).trees
+        means = out_of_bag(data.x, ensemble_of(self), self._bags, backend)
         known = ~np.isnan(means[:, 0])
         if not known.all():
             warnings.warn(
@@ -237,9 +238,9 @@ class BaseForest(BaseClassical):
         """Whether trees vote for a class instead of adding their shares."""
         return False
 
-    def _bag_counts(self, i: int) -> np.ndarray:
+    def bag_counts(self, i: int) -> np.ndarray:
         """How often each training row was drawn for tree i, (n_training_rows,)."""
-        n_trees = len(self._check_fitted().trees)
+        n_trees = len(ensemble_of(self).trees)
         if self._bags is None:
             raise ValueError(
                 "there are no bags: this forest was fitted with bootstrap=False, every tree "
@@ -251,12 +252,6 @@ class BaseForest(BaseClassical):
             return self._bags.counts(i, backend)
 
     # --- predictions
-
-    def _means(self, x: Any) -> np.ndarray:
-        """Mean of what the trees say, (n_rows, n_channels)."""
-        x, forest = self._check_rows(x), self._check_fitted()
-        means: np.ndarray = self._summed(x, forest, self._hard) / len(forest.trees)
-        return means
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict targets: the mean of the trees' predictions.
@@ -273,7 +268,7 @@ class BaseForest(BaseClassical):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predictions.
         """
-        predictions: np.ndarray = self._from_means(self._means(X))
+        predictions: np.ndarray = self._from_means(self._raw(X))
         return predictions
 
     def apply(self, X: Any) -> np.ndarray:
@@ -289,7 +284,7 @@ class BaseForest(BaseClassical):
         ndarray of shape (n_samples, n_estimators)
             Numbers of leaves; the nodes of each tree are numbered from 0 on.
         """
-        return self._leaves(self._check_rows(X), self._check_fitted())
+        return self._leaves(self.check_rows(X))
 
     def decision_path(self, X: Any) -> tuple[Any, np.ndarray]:
         """Find the nodes that each row passes through, from the roots to the leaves.
@@ -306,8 +301,7 @@ class BaseForest(BaseClassical):
         n_nodes_ptr : ndarray of shape (n_estimators + 1,)
             The columns from ``n_nodes_ptr[i]`` to ``n_nodes_ptr[i + 1]`` are the nodes of tree i.
         """
-        x, forest = self._check_rows(X), self._check_fitted()
-        return self._paths(x, forest), forest.walk_arrays[0]
+        return self._paths(self.check_rows(X)), ensemble_of(self).walk_arrays[0]
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -315,7 +309,7 @@ class BaseForest(BaseClassical):
 
         The mean over the trees of its part of the decrease of impurity.
         """
-        return self._check_fitted().importance(self.n_features_in_)
+        return ensemble_of(self).importance_shares()
 
 
 class BaseForestClassifier(ClassifierMixin, BaseForest):
@@ -455,7 +449,7 @@ class BaseForestClassifier(ClassifierMixin, BaseForest):
             Mean over the trees of the shares of the classes in the row's leaves; with hard voting
             the trees' votes. In the order of ``classes_``.
         """
-        return self._by_output(self._means(X))
+        return self._by_output(self._raw(X))
 
     def predict_log_proba(self, X: Any) -> Any:
         """Predict the logarithm of the probability of each class.
@@ -471,7 +465,7 @@ class BaseForestClassifier(ClassifierMixin, BaseForest):
             Logarithms of what ``predict_proba`` gives; -inf for 0.
         """
         with np.errstate(divide="ignore"):
-            return self._by_output(np.log(self._means(X)))
+            return self._by_output(np.log(self._raw(X)))
 
 
 class BaseForestRegressor(RegressorMixin, BaseForest):
@@ -536,14 +530,15 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
             check_counts(data)
 
     def _keep_for_later(self, data: Training, weights: TreeWeights, backend: Backend) -> None:
-        trees = self._check_fitted().trees
-        self._leaf_targets = (
-            LeafTargets.of(
-                data.x, data.targets, trees, lambda i: weights.of_tree(i, backend), backend
+        self._leaf_targets = None
+        if self.keep_targets:
+            self._leaf_targets = LeafTargets.of(
+                data.x,
+                data.targets,
+                ensemble_of(self),
+                lambda i: weights.of_tree(i, backend),
+                backend,
             )
-            if self.keep_targets
-            else None
-        )
 
     def _from_means(self, means: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(means[:, 0]) if self._one_column else means
@@ -603,7 +598,7 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
             The least target that at least this part of the distribution does not exceed. No last
             axis if one number was given.
         """
-        forest = self._check_fitted()
+        ensemble_of(self)
         if self._leaf_targets is None:
             raise ValueError(
                 "predict_quantiles needs the training targets of the leaves: fit with "
@@ -615,8 +610,8 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
                 "quantiles must be a number, or a list of numbers, between 0 and 1; got "
                 f"{quantiles!r}"
             )
-        x = self._check_rows(X)
-        leaves = self._leaves(x, forest)
+        x = self.check_rows(X)
+        leaves = self._leaves(x)
         with self._backend(len(x)) as backend:
             out = self._leaf_targets.quantiles(leaves, wanted, backend)
         out = out[:, 0] if self._one_column else out

@@ -9,7 +9,7 @@ import inspect
 import os
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ from gpuboost.estimators.state import (
     take_tree,
 )
 from gpuboost.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from gpuboost.model.ensemble import ensemble_of
 from gpuboost.model.file import (
     Arrays,
     ModelFormatError,
@@ -170,7 +171,7 @@ def describe(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             f"only estimators of gpuboost can be saved ({', '.join(KINDS)}); got "
             f"{type(model).__name__}"
         )
-    model._check_fitted()
+    ensemble_of(model)
     arrays: dict[str, np.ndarray] = {}
     parameters, not_stored = _put_parameters(model, arrays)
     names = getattr(model, "feature_names_in_", None)
@@ -217,6 +218,9 @@ def restore(header: dict[str, Any], arrays: Arrays) -> Any:
     if header["table"] is not None:
         attributes["table_"] = _take_table(header["table"], n_features)
     attributes |= kind.take(header["fitted"], Given(model, n_features, arrays))
+    attributes["ensemble_"] = replace(
+        attributes["ensemble_"], feature_names=header["feature_names"]
+    )
     arrays.finish()
     model.__dict__.update(attributes)
     return model

@@ -10,22 +10,20 @@ added to both; ``tests/estimators/test_saving.py`` compares all of them.
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
 from gpuboost.data.categories import Categories
-from gpuboost.estimators.adaboost import voting_trees
 from gpuboost.estimators.classical import BaseClassical
 from gpuboost.estimators.forest_base import BaseForest
-from gpuboost.model.ensemble import Ensemble
+from gpuboost.model.ensemble import Ensemble, ensemble_of
 from gpuboost.model.file import Arrays, ModelFormatError, need, numbers, record, text, texts, whole
 from gpuboost.model.json_values import NotStorable, ascending, decode, encode
 from gpuboost.model.leaf_targets import LeafTargets
-from gpuboost.model.tree import ClassicalForest, Forest
-from gpuboost.model.tree_arrays import put_trees, take_boosted_trees, take_classical_trees
+from gpuboost.model.tree_arrays import put_trees, take_trees
 from gpuboost.objectives.losses import LOSSES
 from gpuboost.training.bagging import Bags, check_max_samples, draws
 from gpuboost.training.trees import TreeParams
@@ -55,8 +53,8 @@ class Given:
 
 def put_boosting(model: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """Gradient boosting as JSON and arrays."""
-    ensemble: Ensemble = model._ensemble
-    put_trees(ensemble.forest.trees, arrays)
+    ensemble = ensemble_of(model)
+    put_trees(ensemble.trees, arrays)
     arrays["base_score"] = ensemble.base_score
     for i, metrics in enumerate(model.evals_result_.values()):
         for j, scores in enumerate(metrics.values()):
@@ -97,16 +95,20 @@ def take_boosting(fitted: Any, given: Given) -> dict[str, Any]:
     base_score = numbers(
         given.arrays.take("base_score", np.float64, (n_outputs,)), "the base score"
     )
-    trees = take_boosted_trees(given.arrays, given.n_features, float(np.abs(base_score).max()))
+    largest = float(np.abs(base_score).max())
+    trees = take_trees(given.arrays, given.n_features, 1, {}, base_score=largest, described=False)
     need(len(trees) % n_outputs == 0, f"{len(trees)} trees cannot be shared by {n_outputs} outputs")
-    ensemble = Ensemble(Forest(trees, n_outputs), base_score, given.n_features)
+    ensemble = Ensemble.boosted(trees, base_score, given.n_features)
+    if given.classifies:
+        ensemble = replace(ensemble, classes=[out["classes_"]])
     n_rounds = ensemble.n_rounds
-    out |= {"_ensemble": ensemble, "n_estimators_": n_rounds, "_best_rounds": n_rounds}
+    out |= {"ensemble_": ensemble, "n_estimators_": n_rounds}
     if fitted["best"] is not None:
         best = record(fitted["best"], {"iteration", "score"}, "the best round")
         out["best_iteration_"] = whole(best["iteration"], 0, n_rounds - 1, "the best round")
         out["best_score_"] = _take_float(best["score"], "the best score")
-        out["_best_rounds"] = out["best_iteration_"] + 1
+        used = (out["best_iteration_"] + 1) * n_outputs
+        out["ensemble_"] = replace(ensemble, n_used=used)
     out["evals_result_"] = _take_evals(fitted["evals"], n_rounds, given.arrays)
     return out
 
@@ -140,14 +142,15 @@ def _take_evals(evals: Any, n_rounds: int, arrays: Arrays) -> dict[str, dict[str
 
 
 def _put_classical(model: BaseClassical, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    put_trees(model._forest.trees, arrays)
+    ensemble = ensemble_of(model)
+    put_trees(ensemble.trees, arrays)
     categories = [
         [int(f), _put_distinct(values, f"categories/{f}", arrays, f"the categories of feature {f}")]
-        for f, values in model._categories.values.items()
+        for f, values in ensemble.categories.values.items()
     ]
-    fitted: dict[str, Any] = {"categories": categories}
+    fitted: dict[str, Any] = {"categories": categories, "vote": ensemble.vote}
     if is_classifier(model):
-        classes = [model.classes_] if model._one_column else model.classes_
+        classes = ensemble.classes or []
         fitted["classes"] = [
             _put_distinct(own, f"classes/{o}", arrays, "classes_") for o, own in enumerate(classes)
         ]
@@ -161,7 +164,7 @@ def _take_classical(
 ) -> dict[str, Any]:
     record(
         fitted,
-        {"categories", "classes" if given.classifies else "n_outputs"} | more,
+        {"categories", "vote", "classes" if given.classifies else "n_outputs"} | more,
         "the fitted state",
     )
     out: dict[str, Any] = {}
@@ -184,18 +187,26 @@ def _take_classical(
         sizes = [1] * whole(
             fitted["n_outputs"], 1, given.arrays.length("trees/value"), "the number of outputs"
         )
+    need(type(fitted["vote"]) is bool, "vote is neither true nor false")
+    need(given.classifies or not fitted["vote"], "trees vote, but there are no classes")
     categories = _take_categories(fitted["categories"], given)
     n_categories = {f: len(values) for f, values in categories.values.items()}
-    trees = take_classical_trees(
-        given.arrays, given.n_features, sum(sizes), n_categories, given.classifies
+    trees = take_trees(
+        given.arrays, given.n_features, sum(sizes), n_categories, shares=given.classifies
     )
-    return out | {
-        "_forest": ClassicalForest(trees),
-        "_categories": categories,
-        "_first_channel": np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
-        "_one_column": len(sizes) == 1,
-        "n_outputs_": len(sizes),
-    }
+    ensemble = Ensemble(
+        trees=trees,
+        base_score=np.zeros(sum(sizes)),
+        n_features=given.n_features,
+        first_channel=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
+        tree_weights=np.ones(len(trees)),
+        combine="mean",
+        vote=fitted["vote"],
+        shares=given.classifies,
+        classes=classes if given.classifies else None,
+        categories=categories,
+    )
+    return out | {"ensemble_": ensemble, "n_outputs_": len(sizes)}
 
 
 def _take_categories(value: Any, given: Given) -> Categories:
@@ -226,8 +237,8 @@ def take_tree(fitted: Any, given: Given) -> dict[str, Any]:
     """The fitted attributes of a decision tree."""
     out = _take_classical(fitted, given, {"ccp_alpha"})
     need(
-        len(out["_forest"].trees) == 1,
-        f"a decision tree is one tree, not {len(out['_forest'].trees)}",
+        len(out["ensemble_"].trees) == 1,
+        f"a decision tree is one tree, not {len(out['ensemble_'].trees)}",
     )
     alpha = fitted["ccp_alpha"]
     need(
@@ -252,8 +263,8 @@ def put_adaboost(model: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
 def take_adaboost(fitted: Any, given: Given) -> dict[str, Any]:
     """The fitted attributes of AdaBoost."""
     out = _take_classical(fitted, given, set(), least_classes=2)
-    need(out["_one_column"], "AdaBoost has one output")
-    trees = out["_forest"].trees
+    need(out["n_outputs_"] == 1, "AdaBoost has one output")
+    trees = out["ensemble_"].trees
     weights = numbers(
         given.arrays.take("estimator_weights", np.float64, (len(trees),)),
         "the weight of a tree",
@@ -269,8 +280,9 @@ def take_adaboost(fitted: Any, given: Given) -> dict[str, Any]:
             "the weights of the trees do not add up to a positive number",
         )
     out |= {"estimator_weights_": weights, "estimator_errors_": errors, "n_estimators_": len(trees)}
-    if given.classifies:
-        out["_votes"] = voting_trees(trees, weights)
+    combine = "sum" if given.classifies else "median"
+    need(out["ensemble_"].vote == given.classifies, "trees vote for classes, and only for them")
+    out["ensemble_"] = replace(out["ensemble_"], tree_weights=weights, combine=combine)
     return out
 
 
@@ -314,7 +326,7 @@ def take_forest(fitted: Any, given: Given) -> dict[str, Any]:
     """The fitted attributes of a forest."""
     more = {"origin", "bags", "oob_score"} | (set() if given.classifies else {"leaf_targets"})
     out = _take_classical(fitted, given, more)
-    trees = out["_forest"].trees
+    trees = out["ensemble_"].trees
     origin = _take_origin(fitted["origin"], given)
     bags = _take_bags(fitted["bags"], origin, given.arrays)
     out |= {
@@ -340,7 +352,7 @@ def take_forest(fitted: Any, given: Given) -> dict[str, Any]:
         need(type(fitted["leaf_targets"]) is bool, "leaf_targets is neither true nor false")
         n_rows = None if bags is None else bags.n_rows
         out["_leaf_targets"] = (
-            _take_leaf_targets(out["_forest"], len(trees[0].value[0]), n_rows, given)
+            _take_leaf_targets(out["ensemble_"], out["n_outputs_"], n_rows, given)
             if fitted["leaf_targets"]
             else None
         )
@@ -349,10 +361,10 @@ def take_forest(fitted: Any, given: Given) -> dict[str, Any]:
 
 def _oob_shape(out: dict[str, Any], n_rows: int, classifies: bool) -> tuple[int, ...]:
     if not classifies:
-        return (n_rows,) if out["_one_column"] else (n_rows, out["n_outputs_"])
+        return (n_rows,) if out["n_outputs_"] == 1 else (n_rows, out["n_outputs_"])
     return (
         (n_rows, out["n_classes_"])
-        if out["_one_column"]
+        if out["n_outputs_"] == 1
         else (n_rows, max(out["n_classes_"]), out["n_outputs_"])
     )
 
@@ -420,14 +432,14 @@ def _take_bags(value: Any, origin: dict[str, Any], arrays: Arrays) -> Bags | Non
 
 
 def _take_leaf_targets(
-    forest: ClassicalForest, n_outputs: int, n_rows: int | None, given: Given
+    ensemble: Ensemble, n_outputs: int, n_rows: int | None, given: Given
 ) -> LeafTargets:
     """Training targets by leaves.
 
     Every leaf has some, or a quantile would be taken from nothing.
     """
     take = given.arrays.take
-    n_nodes = np.array([len(tree.left) for tree in forest.trees])
+    n_nodes = np.array([len(tree.left) for tree in ensemble.trees])
     first_node = np.concatenate([[0], np.cumsum(n_nodes)]).astype(np.int64)
     begin = take("leaf_targets/begin", np.int64, (int(n_nodes.sum()) + 1,))
     rows = take("leaf_targets/rows", np.int32, (None,))
@@ -441,7 +453,7 @@ def _take_leaf_targets(
         begin[0] == 0 and begin[-1] == len(rows) and (begin[1:] >= begin[:-1]).all(),
         "the rows of the leaves are not in order",
     )
-    is_leaf = np.concatenate([tree.left for tree in forest.trees]) < 0
+    is_leaf = np.concatenate([tree.left for tree in ensemble.trees]) < 0
     need(
         ((begin[1:] > begin[:-1]) == is_leaf).all(),
         "a leaf has no training rows, or a node that is none has some",

@@ -18,6 +18,7 @@ from gpuboost.config import Number
 from gpuboost.data.checks import check_weight, class_codes, to_native
 from gpuboost.data.targets import TreeTargets
 from gpuboost.estimators.classical import BaseClassical, Training, check_counts
+from gpuboost.model.ensemble import Ensemble, ensemble_of
 from gpuboost.model.pruning import (
     PruningPath,
     choose_alpha,
@@ -27,7 +28,7 @@ from gpuboost.model.pruning import (
     reduce_error,
     weakest_links,
 )
-from gpuboost.model.tree import ClassicalForest, ClassicalTree
+from gpuboost.model.tree import Tree
 from gpuboost.training.trees import (
     CLASS_CRITERIA,
     VALUE_CRITERIA,
@@ -127,11 +128,11 @@ class BaseDecisionTree(BaseClassical):
             if params.criterion == "poisson":
                 check_counts(data)
             tree, self.ccp_alpha_ = self._grow(data, params, folds)
-            self._set_trained(data, ClassicalForest([tree]))
+            self._set_trained(data, [tree])
 
     def _grow(
         self, data: Training, params: TreeParams, folds: list[np.ndarray]
-    ) -> tuple[ClassicalTree, float]:
+    ) -> tuple[Tree, float]:
         """The pruned tree, and the alpha it was pruned with."""
         probability = self._check_probabilities(data.x.shape[1])
         with self._training_backend() as backend:
@@ -149,7 +150,7 @@ class BaseDecisionTree(BaseClassical):
         self,
         data: Training,
         grower: TreeGrower,
-        tree: ClassicalTree,
+        tree: Tree,
         folds: list[np.ndarray],
         backend: Backend,
     ) -> float:
@@ -166,8 +167,8 @@ class BaseDecisionTree(BaseClassical):
         judged: list[tuple[PruningPath, np.ndarray]] = []
         for rows, own in zip(folds, grower.grow_all(len(folds), without_fold), strict=True):
             path = weakest_links(own)
-            leaves = np.empty((len(rows), 1), np.int32)
-            backend.find_leaves(data.x[rows], ClassicalForest([own]), leaves)
+            one = Ensemble.of_tree(own, data.x.shape[1], data.targets.first_channel)
+            leaves = one.leaves(data.x[rows], backend)
             losses = node_losses(
                 own,
                 leaves[:, 0],
@@ -221,7 +222,7 @@ class BaseDecisionTree(BaseClassical):
             the tree that each alpha leaves.
         """
         model = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
-        path = weakest_links(model._forest.trees[0])
+        path = weakest_links(ensemble_of(model).trees[0])
         return Bunch(ccp_alphas=path.alphas, impurities=path.impurities)
 
     def prune_reduced_error(
@@ -247,23 +248,25 @@ class BaseDecisionTree(BaseClassical):
         self
             The estimator, pruned.
         """
-        forest = self._check_fitted()
-        x, y = self._validate(self._categories.encode(X_val), y_val, reset=False, multi_output=True)
+        ensemble = ensemble_of(self)
+        x, y = self._validate(
+            ensemble.categories.encode(X_val), y_val, reset=False, multi_output=True
+        )
         y = y.reshape(len(y), -1)
         if y.shape[1] != self.n_outputs_:
             raise ValueError(
                 f"y_val must have {self.n_outputs_} outputs as in training; got {y.shape[1]}"
             )
         weight = check_weight(sample_weight, len(y))
-        leaves = self._leaves(to_native(x), forest)[:, 0]
+        leaves = self._leaves(to_native(x))[:, 0]
         losses = node_losses(
-            forest.trees[0],
+            ensemble.trees[0],
             leaves,
             self._targets(y),
             weight if weight.size else np.ones(len(y)),
             self.criterion == "absolute_error",
         )
-        self._forest = ClassicalForest([reduce_error(forest.trees[0], losses)])
+        self._set_ensemble(ensemble.with_trees([reduce_error(ensemble.trees[0], losses)]))
         return self
 
     def _targets(self, y: np.ndarray) -> TreeTargets:
@@ -284,7 +287,7 @@ class BaseDecisionTree(BaseClassical):
 
         All 0 if the tree has no split.
         """
-        return self._check_fitted().trees[0].importance(self.n_features_in_)
+        return ensemble_of(self).importance_shares()
 
     def get_depth(self) -> int:
         """Splits on the longest way from the root to a leaf.
@@ -294,7 +297,7 @@ class BaseDecisionTree(BaseClassical):
         int
             0 if the tree is a single leaf.
         """
-        return int(self._check_fitted().trees[0].depth.max())
+        return int(ensemble_of(self).trees[0].depth.max())
 
     def get_n_leaves(self) -> int:
         """Number of leaves.
@@ -304,7 +307,7 @@ class BaseDecisionTree(BaseClassical):
         int
             At least 1.
         """
-        return self._check_fitted().trees[0].n_leaves
+        return ensemble_of(self).trees[0].n_leaves
 
     def apply(self, X: Any) -> np.ndarray:
         """The leaf of each row.
@@ -319,8 +322,7 @@ class BaseDecisionTree(BaseClassical):
         ndarray of shape (n_samples,)
             Numbers of nodes.
         """
-        x = self._check_rows(X)
-        return self._leaves(x, self._forest)[:, 0].astype(np.int64)
+        return self._leaves(self.check_rows(X))[:, 0].astype(np.int64)
 
     def decision_path(self, X: Any) -> csr_matrix:
         """The nodes that each row passes through.
@@ -335,11 +337,11 @@ class BaseDecisionTree(BaseClassical):
         sparse matrix of shape (n_samples, n_nodes)
             In CSR format; 1 where a row passes through a node.
         """
-        return self._paths(self._check_rows(X), self._check_fitted())
+        return self._paths(self.check_rows(X))
 
     def _values(self, x: Any) -> np.ndarray:
         """What the rows' leaves say, (n_rows, n_channels)."""
-        return self._summed(self._check_rows(x), self._check_fitted())
+        return self._raw(x)
 
 
 class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):

@@ -24,6 +24,7 @@ from gpuboost.explain.out_of_bag import (
     projected_increase,
     steps_by_tree,
 )
+from gpuboost.model.ensemble import ensemble_of
 from gpuboost.optional import load
 
 
@@ -74,15 +75,7 @@ def mdi(model: Any) -> Importance:
     >>> int(importance.mdi(model).values.argmax())
     2
     """
-    if "_ensemble" in model.__dict__:
-        gain = model._ensemble.importance("gain")
-        return _result("mdi", model, gain / (gain.sum() or 1.0))
-    forest = model._check_fitted()
-    return _result(
-        "mdi",
-        model,
-        forest.importance(model.n_features_in_, getattr(model, "estimator_weights_", None)),
-    )
+    return _result("mdi", model, ensemble_of(model).importance_shares())
 
 
 # --- from new data
@@ -370,29 +363,28 @@ def _bagged(method: str, model: Any, X: Any, y: Any) -> Bagged:
 
     And that this may be the data it was trained on.
     """
-    if not hasattr(model, "_bag_counts"):
+    if not hasattr(model, "bag_counts"):
         raise TypeError(
             f"{method} needs a random forest with bootstrap samples; got {type(model).__name__}"
         )
-    forest = model._check_fitted()
-    x = np.ascontiguousarray(model._check_rows(X), np.float64)
+    ensemble = ensemble_of(model)
+    x = np.ascontiguousarray(model.check_rows(X), np.float64)
     y = np.asarray(y)
-    n_rows = len(model._bag_counts(0))
+    n_rows = len(model.bag_counts(0))
     for name, data in (("X", x), ("y", y)):
         if len(data) != n_rows:
             raise ValueError(
                 f"{name} must be the training data of the forest, which has {n_rows} rows; got "
                 f"{len(data)}"
             )
-    if not any((model._bag_counts(t) == 0).any() for t in range(len(forest.trees))):
+    if not any((model.bag_counts(t) == 0).any() for t in range(len(ensemble.trees))):
         raise ValueError(
             f"{method} needs out-of-bag rows, but every tree has all rows in its bag; fit the "
             "forest with bootstrap=True"
         )
     y = y.reshape(n_rows, -1)
-    if hasattr(model, "classes_"):
-        classes = model.classes_ if isinstance(model.classes_, list) else [model.classes_]
-        for o, own in enumerate(classes):
+    if ensemble.classes is not None:
+        for o, own in enumerate(ensemble.classes):
             unknown = ~np.isin(y[:, o], own)
             if unknown.any():
                 raise ValueError(
@@ -400,13 +392,11 @@ def _bagged(method: str, model: Any, X: Any, y: Any) -> Bagged:
                     f"{y[unknown, o][0]!r}"
                 )
         channels = np.hstack(
-            [(y[:, [o]] == own).astype(np.float64) for o, own in enumerate(classes)]
+            [(y[:, [o]] == own).astype(np.float64) for o, own in enumerate(ensemble.classes)]
         )
     else:
         channels = y.astype(np.float64)
-    return Bagged(
-        forest, x, channels, model._first_channel, hasattr(model, "classes_"), model._bag_counts
-    )
+    return Bagged(ensemble, x, channels, model.bag_counts)
 
 
 def _error_of_mean(samples: np.ndarray) -> np.ndarray:

@@ -7,41 +7,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from gpuboost.backend import Backend
-from gpuboost.model.tree import ClassicalForest, ClassicalTree, Tree
+from gpuboost.model.ensemble import Ensemble
+from gpuboost.model.tree import Tree
 
 
 @dataclass(frozen=True)
 class Bagged:
     """A forest with the rows it was trained on, as arrays."""
 
-    forest: ClassicalForest
+    ensemble: Ensemble
     x: np.ndarray  # (n_rows, n_features) float64, category numbers in nominal columns
     # (n_rows, n_channels) float64: values, or 1 for the row's class and 0 for the others
     y: np.ndarray
-    first_channel: np.ndarray  # (n_outputs + 1,) int32: channels of each output
-    classes: bool
     bag_counts: Callable[[int], np.ndarray]  # how often each row is in the bag of a tree
 
-    @property
-    def n_outputs(self) -> int:
-        """Number of outputs."""
-        return len(self.first_channel) - 1
-
-    def by_tree(self, backend: Backend) -> Iterator[tuple[ClassicalTree, np.ndarray, np.ndarray]]:
+    def by_tree(self, backend: Backend) -> Iterator[tuple[Tree, np.ndarray, np.ndarray]]:
         """(tree, how often each row is in its bag, leaf of each row).
 
         Without trees that have all rows in the bag.
         """
-        leaves = np.empty((len(self.x), 1), np.int32)
-        for t, tree in enumerate(self.forest.trees):
+        for t, tree in enumerate(self.ensemble.trees):
             counts = self.bag_counts(t)
             if (counts == 0).any():
-                backend.find_leaves(self.x, ClassicalForest([tree]), leaves)
-                yield tree, counts.astype(np.float64), leaves[:, 0]
+                leaves = self.leaves_of(tree, self.x, backend)
+                yield tree, counts.astype(np.float64), leaves
+
+    def leaves_of(self, tree: Tree, x: np.ndarray, backend: Backend) -> np.ndarray:
+        """The leaf of each of some rows in one tree, (n_rows,)."""
+        return self.ensemble.with_trees([tree]).leaves(x, backend)[:, 0]
 
 
 def permuted_by_tree(bagged: Bagged, rng: np.random.Generator, backend: Backend) -> np.ndarray:
@@ -55,20 +53,19 @@ def permuted_by_tree(bagged: Bagged, rng: np.random.Generator, backend: Backend)
         for f in np.unique(tree.feature[tree.left >= 0]):
             column = x[:, f].copy()
             x[:, f] = rng.permutation(column)
-            permuted = np.empty((len(rows), 1), np.int32)
-            backend.find_leaves(x, ClassicalForest([tree]), permuted)
+            permuted = bagged.leaves_of(tree, x, backend)
             x[:, f] = column
-            own[f] = _tree_error(bagged, tree, permuted[:, 0], rows) - error
+            own[f] = _tree_error(bagged, tree, permuted, rows) - error
         out.append(own)
     return np.stack(out, axis=1)
 
 
-def _tree_error(bagged: Bagged, tree: ClassicalTree, leaves: np.ndarray, rows: np.ndarray) -> float:
+def _tree_error(bagged: Bagged, tree: Tree, leaves: np.ndarray, rows: np.ndarray) -> float:
     """Mean over rows and outputs of the squared error, or of wrong classes."""
     said, true = tree.value[leaves], bagged.y[rows]
-    if not bagged.classes:
+    if not bagged.ensemble.shares:
         return float(((said - true) ** 2).mean())
-    parts = zip(bagged.first_channel[:-1], bagged.first_channel[1:], strict=True)
+    parts = pairwise(bagged.ensemble.first_channel)
     return float(
         np.mean([said[:, a:b].argmax(axis=1) != true[:, a:b].argmax(axis=1) for a, b in parts])
     )
@@ -85,7 +82,9 @@ def steps_by_tree(bagged: Bagged, backend: Backend) -> np.ndarray:
         # mean
         product = (mean * (outside_sums - outside[:, None] * mean[0])).sum(axis=1)
         out.append(
-            -_gain_by_feature(tree, product, bagged.x.shape[1]) / outside[0] / bagged.n_outputs
+            -_gain_by_feature(tree, product, bagged.x.shape[1])
+            / outside[0]
+            / bagged.ensemble.n_outputs
         )
     return np.stack(out, axis=1)
 
@@ -108,7 +107,9 @@ def improvements_by_tree(bagged: Bagged, backend: Backend) -> np.ndarray:
         inner = tree.left >= 0
         reached = np.zeros(len(inner), bool)
         reached[inner] = (outside[tree.left[inner]] > 0) & (outside[tree.right[inner]] > 0)
-        out.append(_gain_by_feature(tree, weighted, bagged.x.shape[1], reached) / bagged.n_outputs)
+        out.append(
+            _gain_by_feature(tree, weighted, bagged.x.shape[1], reached) / bagged.ensemble.n_outputs
+        )
     return np.stack(out, axis=1)
 
 
@@ -120,7 +121,7 @@ def projected_increase(bagged: Bagged, backend: Backend) -> np.ndarray:
     n_rows, n_features = bagged.x.shape
     sums = np.zeros((n_features + 1, *bagged.y.shape))  # the last is of the forest as it is
     n_trees = np.zeros(n_rows)
-    for t, tree in enumerate(bagged.forest.trees):
+    for t, tree in enumerate(bagged.ensemble.trees):
         counts = bagged.bag_counts(t).astype(np.float64)
         outside = counts == 0
         ignored = [-1, *np.unique(tree.feature[tree.left >= 0])]
@@ -133,7 +134,9 @@ def projected_increase(bagged: Bagged, backend: Backend) -> np.ndarray:
             ignored: list[int] = ignored,
             found: np.ndarray = found,
         ) -> None:
-            backend.project_tree(bagged.x, bagged.forest, t, ignored[i], counts, bagged.y, found[i])
+            backend.project_tree(
+                bagged.x, bagged.ensemble, t, ignored[i], counts, bagged.y, found[i]
+            )
 
         backend.share_out(len(ignored), project)
         # features that the tree does not ask for change nothing

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from gpuboost.config import Number
-from gpuboost.model.tree import ClassicalTree, Tree
+from gpuboost.model.ensemble import ensemble_of
+from gpuboost.model.tree import Tree
 
 
 def export_text(
@@ -77,7 +78,6 @@ class TreeWords:
     """A tree and the words for it."""
 
     tree: Tree
-    value: np.ndarray  # (n_nodes, n_channels)
     names: list[str]
     categories: dict[int, np.ndarray]
     classes: list[np.ndarray] | None  # None: values
@@ -113,7 +113,7 @@ class TreeWords:
     def left_categories(self, node: int) -> np.ndarray | None:
         """The categories that go left, None if the feature is not nominal."""
         tree = self.tree
-        if not isinstance(tree, ClassicalTree) or tree.first_word[node] < 0:
+        if tree.first_word[node] < 0:
             return None
         values = self.categories[int(tree.feature[node])]
         codes = np.arange(1, len(values) + 1)
@@ -124,7 +124,7 @@ class TreeWords:
     def says(self, node: int) -> str:
         """The class or value of a node."""
         if self.classes is None:
-            return "value " + ", ".join(map(self.number, self.value[node]))
+            return "value " + ", ".join(map(self.number, self.tree.value[node]))
         return "class " + ", ".join(
             str(own[shares.argmax()])
             for own, shares in zip(self.classes, self.shares(node), strict=True)
@@ -132,7 +132,7 @@ class TreeWords:
 
     def shares(self, node: int) -> list[np.ndarray]:
         """Shares of the classes of each output."""
-        return np.split(self.value[node], self.first_channel[1:-1])
+        return np.split(self.tree.value[node], self.first_channel[1:-1])
 
     def weight(self, node: int) -> str:
         """The weight of a node's training rows."""
@@ -160,28 +160,22 @@ class TreeWords:
 def words_for(model: Any, number: int, feature_names: Any, decimals: int) -> TreeWords:
     """Check the arguments, and get the tree out of the model."""
     Number(0, integer=True).check("decimals", decimals)
-    inside = model._check_fitted()
-    trees = getattr(inside, "forest", inside).trees
-    Number(0, len(trees) - 1, integer=True).check("tree", number)
-    n_features = model.n_features_in_
+    ensemble = ensemble_of(model)
+    Number(0, len(ensemble.trees) - 1, integer=True).check("tree", number)
+    n_features = ensemble.n_features
     if feature_names is None:
-        feature_names = getattr(model, "feature_names_in_", [f"x{f}" for f in range(n_features)])
+        feature_names = ensemble.names()
     names = [str(name) for name in feature_names]
     if len(names) != n_features:
         raise ValueError(
             f"feature_names must have one entry for each of the {n_features} features; got "
             f"{len(names)}"
         )
-    tree = trees[number]
-    classes = None
-    if isinstance(tree, ClassicalTree) and hasattr(model, "classes_"):
-        classes = list(model.classes_) if isinstance(model.classes_, list) else [model.classes_]
     return TreeWords(
-        tree=tree,
-        value=tree.value.reshape(len(tree.left), -1),
+        tree=ensemble.trees[number],
         names=names,
-        categories=model._categories.values if isinstance(tree, ClassicalTree) else {},
-        classes=classes,
-        first_channel=getattr(model, "_first_channel", np.array([0, 1])),
+        categories=ensemble.categories.values,
+        classes=ensemble.classes if ensemble.shares else None,
+        first_channel=ensemble.first_channel,
         decimals=int(decimals),
     )

@@ -1,72 +1,288 @@
-"""A trained ensemble: base score, trees, and raw prediction."""
+"""The model that a fit leaves behind: trees, how they are added up, and what the result means."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 from gpuboost.backend import Backend
-from gpuboost.model.tree import Forest
+from gpuboost.data.binning import cut_table
+from gpuboost.data.categories import Categories
+from gpuboost.dtypes import MAX_VALUE_BINS, WALK_NODE
+from gpuboost.model.tree import Tree
+
+#: Entries (rows x trees) of the table of leaves that is made at once.
+TABLE_CELLS = 1 << 24
+
+#: How what the trees say becomes one answer: their sum, their mean or their median, by weights.
+COMBINE = ("sum", "mean", "median")
+
+IMPORTANCE_TYPES = ("gain", "split", "cover")
 
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Raw scores are the base score plus what the trees add."""
+    """Trees of any family with everything that predictions depend on.
 
-    forest: Forest
-    base_score: np.ndarray  # (n_outputs,) float64
+    The raw score of a channel is the base score plus the sum of the trees' values times their
+    weights, divided by the sum of the weights if they are combined by their mean. A tree whose
+    nodes say one number belongs to channel t modulo n_channels, t being its place; others say a
+    number for every channel.
+    """
+
+    trees: list[Tree]
+    base_score: np.ndarray  # (n_channels,) float64
     n_features: int
+    first_channel: np.ndarray  # (n_outputs + 1,) int32: channels of each output
+    tree_weights: np.ndarray  # (n_trees,) float64
+    combine: str = "sum"
+    vote: bool = False  # a leaf says 1 for its best class instead of what it holds
+    shares: bool = False  # what nodes say are shares of classes
+    classes: list[np.ndarray] | None = None  # of each output; None: numbers
+    categories: Categories = field(default_factory=lambda: Categories({}))
+    feature_names: list[str] | None = None
+    n_used: int = -1  # trees that predictions use, the first ones; -1: all
+    _cut_tables: dict[str, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def boosted(cls, trees: list[Tree], base_score: np.ndarray, n_features: int) -> Ensemble:
+        """Trees of gradient boosting, one for each output in turn."""
+        first_channel = np.array([0, len(base_score)], np.int32)
+        return cls(trees, base_score, n_features, first_channel, np.ones(len(trees)))
+
+    @classmethod
+    def of_tree(cls, tree: Tree, n_features: int, first_channel: np.ndarray) -> Ensemble:
+        """One classical tree."""
+        base_score = np.zeros(tree.n_channels)
+        return cls([tree], base_score, n_features, first_channel, np.ones(1), combine="mean")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be derived."""
+        names = self.__dataclass_fields__
+        return {name: self.__dict__[name] for name in names} | {"_cut_tables": {}}
+
+    # --- its parts
+
+    @property
+    def n_channels(self) -> int:
+        """Raw scores of a row."""
+        return len(self.base_score)
+
+    @property
+    def n_outputs(self) -> int:
+        """Targets that are predicted."""
+        return len(self.first_channel) - 1
+
+    @property
+    def trees_per_round(self) -> int:
+        """Trees that are grown together: one, or one for each channel."""
+        return self.n_channels // self.trees[0].n_channels
 
     @property
     def n_rounds(self) -> int:
-        """Boosting rounds; each has one tree per output."""
-        return len(self.forest.trees) // self.forest.n_outputs
+        """Rounds of growing, all of them."""
+        return len(self.trees) // self.trees_per_round
+
+    @property
+    def used_rounds(self) -> int:
+        """Rounds that predictions use."""
+        used = len(self.trees) if self.n_used < 0 else self.n_used
+        return used // self.trees_per_round
+
+    def names(self) -> list[str]:
+        """Names of the features: those of the training data, or "x0", "x1", ..."""
+        return self.feature_names or [f"x{f}" for f in range(self.n_features)]
+
+    def with_trees(self, trees: list[Tree], tree_weights: np.ndarray | None = None) -> Ensemble:
+        """The same with other trees."""
+        weights = np.ones(len(trees)) if tree_weights is None else tree_weights
+        return replace(self, trees=trees, tree_weights=weights, _cut_tables={})
+
+    # --- predictions
 
     def raw(self, x: Any, backend: Backend, n_rounds: int | None = None) -> Any:
-        """Raw scores after some rounds (all of them by default), (n_outputs, n_rows).
-
-        Where ``x`` is.
-        """
-        out = backend.base_scores(self.base_score, x)
-        end = (self.n_rounds if n_rounds is None else n_rounds) * self.forest.n_outputs
-        backend.add_trees(x, self.forest, 0, end, out)
-        return out
+        """Raw scores (n_channels, n_rows), where ``x`` is; after all rounds in use by default."""
+        rounds = self.used_rounds if n_rounds is None else n_rounds
+        end = rounds * self.trees_per_round
+        out = backend.base_scores(self, x)
+        backend.add_trees(x, self, 0, end, out)
+        return self._combined(out, end)
 
     def staged_raw(self, x: Any, backend: Backend) -> Iterator[Any]:
         """Raw scores after each round."""
-        out = backend.base_scores(self.base_score, x)
-        k = self.forest.n_outputs
-        for r in range(self.n_rounds):
-            backend.add_trees(x, self.forest, r * k, (r + 1) * k, out)
-            yield out.copy()
+        out, step = backend.base_scores(self, x), self.trees_per_round
+        for end in range(step, len(self.trees) + 1, step):
+            backend.add_trees(x, self, end - step, end, out)
+            yield self._combined(out, end).copy()
 
-    def importance(self, kind: str) -> np.ndarray:
-        """Sum over all splits of a feature.
+    def _combined(self, sums: Any, end: int) -> Any:
+        return sums / self.tree_weights[:end].sum() if self.combine == "mean" else sums
 
-        Of their gains, of 1 (``split``), or of the hessians that pass through (``cover``).
+    def values_by_tree(self, x: np.ndarray, backend: Backend) -> np.ndarray:
+        """What each tree says of each row, (n_rows, n_trees); for trees that say one number."""
+        leaves, out = self.leaves(x, backend), np.empty((len(x), len(self.trees)))
+        for t, tree in enumerate(self.trees):
+            out[:, t] = tree.value[leaves[:, t], 0]
+        return out
+
+    def leaves(self, x: np.ndarray, backend: Backend) -> np.ndarray:
+        """The leaf of each row in each tree, (n_rows, n_trees) int32."""
+        out = np.empty((len(x), len(self.trees)), np.int32)
+        backend.find_leaves(x, self, out)
+        return out
+
+    def leaves_by_tree(
+        self, x: np.ndarray, backend: Backend
+    ) -> Iterator[tuple[int, Tree, np.ndarray]]:
+        """The number of each tree, the tree, and the leaves (n_rows,) that it has for the rows."""
+        step = max(1, TABLE_CELLS // len(x))
+        for first in range(0, len(self.trees), step):
+            part = self.with_trees(self.trees[first : first + step])
+            leaves = part.leaves(x, backend)
+            for i, tree in enumerate(part.trees):
+                yield first + i, tree, leaves[:, i]
+
+    # --- what it knows of its features
+
+    def importance(self, kind: str = "gain") -> np.ndarray:
+        """Importance of each feature, not normalised.
+
+        Gradient boosting: the sum over all splits on a feature of their gains, of 1 (``split``), or
+        of the hessians that pass through (``cover``). Other ensembles: the mean over the trees, by
+        their weights, of each feature's share in these.
         """
         total = np.zeros(self.n_features)
-        for tree in self.forest.trees:
+        for tree, weight in zip(self.trees, self.tree_weights, strict=True):
             inner = tree.left >= 0
-            amount = {"gain": tree.gain, "split": np.ones(len(tree.left)), "cover": tree.cover}[
-                kind
-            ]
-            np.add.at(total, tree.feature[inner], amount[inner])
+            amount = {"gain": tree.gain, "split": np.ones(len(inner)), "cover": tree.cover}[kind]
+            if self.combine == "sum" and not self.vote:
+                np.add.at(total, tree.feature[inner], amount[inner])
+                continue
+            own = tree.sum_by_feature(amount, self.n_features)
+            total += weight * (own / own.sum() if own.sum() > 0 else own)
         return total
+
+    def importance_shares(self, kind: str = "gain") -> np.ndarray:
+        """Importances that add up to 1; all 0 if no tree has a split."""
+        total = self.importance(kind)
+        return total / (total.sum() or 1.0)
 
     def fingerprint(self) -> str:
         """SHA-256 of the model: equal fingerprints mean equal predictions, bit for bit."""
-        digest = hashlib.sha256()
-        digest.update(
-            np.array(
-                [self.n_features, self.forest.n_outputs, len(self.forest.trees)], "<i8"
-            ).tobytes()
-        )
-        digest.update(self.base_score.astype("<f8").tobytes())
-        for tree in self.forest.trees:
+        kind = f"{self.combine} {self.vote} {self.shares}"
+        sizes = [self.n_features, self.n_channels, len(self.trees), self.n_outputs]
+        digest = hashlib.sha256(kind.encode() + np.array(sizes, "<i8").tobytes())
+        features = np.array(list(self.categories.values), np.int64)
+        for values in (self.base_score, self.first_channel, self.tree_weights, features):
+            digest.update(values.astype("<f8").tobytes())
+        for values in self.categories.values.values():
+            text = values.dtype.kind in "OUS"
+            digest.update(
+                "\0".join(map(str, values)).encode() if text else values.astype("<f8").tobytes()
+            )
+        for tree in self.trees:
             tree.add_to_digest(digest)
         return digest.hexdigest()
+
+    # --- as prediction reads it
+
+    @cached_property
+    def walk_arrays(self) -> tuple[np.ndarray, ...]:
+        """(begin of each tree's nodes, nodes as ``WALK_NODE``, values, begin of sets, sets)."""
+        begin = _begins([len(tree.left) for tree in self.trees])
+        nodes = np.empty(begin[-1], WALK_NODE)
+        for name in ("threshold", "feature", "left", "missing_left", "first_word"):
+            nodes[name] = self._all(name)
+        first_set = _begins([len(tree.sets) for tree in self.trees])
+        return begin, nodes, self._all("value"), first_set, self._all("sets")
+
+    def _all(self, name: str) -> np.ndarray:
+        return np.concatenate([getattr(tree, name) for tree in self.trees])
+
+    @cached_property
+    def _thresholds(self) -> dict[int, np.ndarray]:
+        """Distinct thresholds of each feature in use."""
+        nodes = self.walk_arrays[1]
+        nodes = nodes[nodes["left"] >= 0]
+        feature = nodes["feature"]
+        return {int(f): np.unique(nodes["threshold"][feature == f]) for f in np.unique(feature)}
+
+    @cached_property
+    def by_blocks(self) -> bool:
+        """Whether blocks of rows are binned and run through all splits of a tree at once."""
+        plain = self.combine == "sum" and self.trees[0].n_channels == 1 and not self.vote
+        return plain and not len(self.walk_arrays[4]) and self._fits_bins
+
+    @property
+    def _fits_bins(self) -> bool:
+        return all(
+            len(own) - np.isinf(own[-1]) < MAX_VALUE_BINS for own in self._thresholds.values()
+        )
+
+    @cached_property
+    def used_features(self) -> np.ndarray:
+        """Features that any tree asks for."""
+        return np.array(sorted(self._thresholds), np.int32)
+
+    @cached_property
+    def n_cuts(self) -> np.ndarray:
+        """Distinct thresholds of each of them."""
+        return np.array([len(self._thresholds[f]) for f in self.used_features], np.int32)
+
+    def cut_table(self, dtype: np.dtype) -> np.ndarray:
+        """Their thresholds, as ``binning.cut_table`` makes them."""
+        key = "float32" if dtype == np.float32 else "float64"
+        if key not in self._cut_tables:
+            cuts = [self._thresholds[f] for f in self.used_features]
+            self._cut_tables[key] = cut_table(cuts, np.dtype(key))
+        return self._cut_tables[key]
+
+    def block_arrays(self, backend: Backend) -> tuple[Any, ...]:
+        """All trees as the block prediction takes them (``kernels/cpu/predict.py``).
+
+        Features are numbered by their place in ``used_features``, bins by their rank among the
+        thresholds. A bin goes right when uint8(bin - shift) > limit.
+        """
+        if "_blocks" not in self.__dict__:
+            tree_begin, nodes, values, _, _ = self.walk_arrays
+            place, bins = np.zeros(len(nodes), np.int32), np.zeros(len(nodes), np.uint8)
+            for u, f in enumerate(self.used_features):
+                own = nodes["feature"] == f
+                place[own] = u
+                bins[own] = np.searchsorted(self._thresholds[int(f)], nodes["threshold"][own]) + 1
+            shift = (1 - nodes["missing_left"]).astype(np.uint8)
+            limit = (bins - shift).astype(np.uint8)
+            left, value = nodes["left"].copy(), values[:, 0].copy()
+            inner = left >= 0
+            node_of_split = np.empty(inner.sum(), np.int64)
+            asked, leaf_value = (
+                np.empty(inner.sum(), np.int32),
+                np.empty(inner.sum() + len(self.trees)),
+            )
+            backend.list_splits(tree_begin, left, value, node_of_split, asked, leaf_value)
+            split_begin = np.concatenate([[0], np.cumsum(inner)])[tree_begin].astype(np.int64)
+            own = (place[node_of_split], shift[node_of_split], limit[node_of_split])
+            walked = (tree_begin, place, shift, limit, left, value)
+            self.__dict__["_blocks"] = (*walked, split_begin, *own, asked, leaf_value)
+        return self.__dict__["_blocks"]  # type: ignore[no-any-return]
+
+
+def ensemble_of(model: Any) -> Ensemble:
+    """The model that an estimator has been fitted to; raises if it has not been."""
+    ensemble: Ensemble | None = getattr(model, "ensemble_", None)
+    if ensemble is None:
+        raise NotFittedError(
+            f"This {type(model).__name__} instance is not fitted yet; call fit before using "
+            "this method"
+        )
+    return ensemble
+
+
+def _begins(sizes: list[int]) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpuboost.backend import Backend
 from gpuboost.data.targets import TreeTargets
-from gpuboost.model.tree import ClassicalTree, leaves_by_tree
+from gpuboost.model.ensemble import Ensemble
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class LeafTargets:
         cls,
         x: np.ndarray,
         targets: TreeTargets,
-        trees: list[ClassicalTree],
+        ensemble: Ensemble,
         weight_of: Callable[[int], np.ndarray],
         backend: Backend,
     ) -> LeafTargets:
@@ -39,11 +39,11 @@ class LeafTargets:
         ``weight_of(i)`` are the rows' weights in tree i.
         """
         rows, share, n_rows = [], [], []
-        for i, leaves in leaves_by_tree(x, trees, backend):
+        for i, tree, leaves in ensemble.leaves_by_tree(x, backend):
             weight = weight_of(i)
             inside = np.flatnonzero(weight > 0)
             inside = inside[np.argsort(leaves[inside], kind="stable")].astype(np.int32)
-            own, n_nodes = leaves[inside], len(trees[i].left)
+            own, n_nodes = leaves[inside], len(tree.left)
             rows.append(inside)
             share.append(
                 weight[inside] / np.bincount(own, weights=weight[inside], minlength=n_nodes)[own]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpuboost.data.targets import TreeTargets
-from gpuboost.model.tree import ClassicalTree
+from gpuboost.model.tree import Tree
 
 #: Losses that differ by less than this part are equal: sums of squares are rounded, and a tie means
 #: the smaller tree.
@@ -36,7 +36,7 @@ class PruningPath:
         return int(np.searchsorted(self.alphas, alpha, side="right")) - 1
 
 
-def weakest_links(tree: ClassicalTree) -> PruningPath:
+def weakest_links(tree: Tree) -> PruningPath:
     """The trees that minimise impurity + alpha * leaves, for rising alpha (Breiman, Friedman.
 
     Olshen and Stone 1984, chapter 3).
@@ -74,13 +74,13 @@ def weakest_links(tree: ClassicalTree) -> PruningPath:
     return PruningPath(np.array(alphas), np.array(impurities), np.array(nodes, np.int32))
 
 
-def prune(tree: ClassicalTree, alpha: float) -> ClassicalTree:
+def prune(tree: Tree, alpha: float) -> Tree:
     """The smallest subtree that minimises impurity + alpha * leaves."""
     path = weakest_links(tree)
     return cut_back(tree, path.nodes[: path.step(alpha)])
 
 
-def cut_back(tree: ClassicalTree, nodes: np.ndarray) -> ClassicalTree:
+def cut_back(tree: Tree, nodes: np.ndarray) -> Tree:
     """A copy of a tree in which some nodes are leaves; the others keep their order."""
     is_inner = tree.left >= 0
     is_inner[nodes] = False
@@ -97,7 +97,6 @@ def cut_back(tree: ClassicalTree, nodes: np.ndarray) -> ClassicalTree:
         threshold=np.where(inner, tree.threshold[kept], 0.0),
         missing_left=np.where(inner, tree.missing_left[kept], 0).astype(np.uint8),
         left=np.where(inner, number[tree.left[kept]], -1).astype(np.int32),
-        right=np.where(inner, number[tree.right[kept]], -1).astype(np.int32),
         value=tree.value[kept],
         gain=np.where(inner, tree.gain[kept], 0.0),
         cover=tree.cover[kept],
@@ -111,7 +110,7 @@ def cut_back(tree: ClassicalTree, nodes: np.ndarray) -> ClassicalTree:
 
 
 def node_losses(
-    tree: ClassicalTree,
+    tree: Tree,
     leaves: np.ndarray,
     targets: TreeTargets,
     weight: np.ndarray,
@@ -135,7 +134,7 @@ def node_losses(
 
 
 def _loss(
-    tree: ClassicalTree, targets: TreeTargets, absolute: bool
+    tree: Tree, targets: TreeTargets, absolute: bool
 ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """What node numbers say, against the targets of rows."""
     if len(targets.classes):
@@ -152,7 +151,7 @@ def _loss(
     return lambda node, rows: distance(tree.value[node] - targets.y[rows]).mean(axis=1)
 
 
-def losses_along(tree: ClassicalTree, path: PruningPath, losses: np.ndarray) -> np.ndarray:
+def losses_along(tree: Tree, path: PruningPath, losses: np.ndarray) -> np.ndarray:
     """Loss of each tree of a path, from the losses of the nodes."""
     below, parent = _leaf_sums(tree, losses), tree.parent
     out = [below[0]]
@@ -179,7 +178,7 @@ def choose_alpha(path: PruningPath, folds: list[tuple[PruningPath, np.ndarray]])
     return float(alphas[np.flatnonzero(losses <= np.min(losses) * (1 + TIE))[-1]])
 
 
-def reduce_error(tree: ClassicalTree, losses: np.ndarray) -> ClassicalTree:
+def reduce_error(tree: Tree, losses: np.ndarray) -> Tree:
     """Bottom-up, turn every node into a leaf that has no higher loss than its subtree."""
     best = losses.copy()
     leaves = []
@@ -192,7 +191,7 @@ def reduce_error(tree: ClassicalTree, losses: np.ndarray) -> ClassicalTree:
     return cut_back(tree, np.array(leaves, np.int64))
 
 
-def _leaf_sums(tree: ClassicalTree, amounts: np.ndarray) -> np.ndarray:
+def _leaf_sums(tree: Tree, amounts: np.ndarray) -> np.ndarray:
     """For every node the sum over the leaves below it."""
     out = np.where(tree.left >= 0, 0.0, amounts)
     for i in np.flatnonzero(tree.left >= 0)[::-1]:

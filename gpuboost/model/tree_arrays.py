@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from gpuboost.dtypes import MAX_VALUE_BINS
 from gpuboost.model.file import Arrays, need, numbers
-from gpuboost.model.tree import ClassicalTree, Tree
+from gpuboost.model.tree import Tree
 
 #: Arrays of all nodes of all trees, one tree after another.
 NODE_ARRAYS = {
@@ -21,25 +19,20 @@ NODE_ARRAYS = {
     "threshold": np.float64,
     "missing_left": np.uint8,
     "left": np.int32,
-    "right": np.int32,
     "value": np.float64,
     "gain": np.float64,
     "cover": np.float64,
     "count": np.int64,
+    "first_word": np.int32,
 }
-CLASSICAL_ARRAYS = {"impurity": np.float64, "first_word": np.int32}
 
 
 def put_trees(trees: Sequence[Tree], arrays: dict[str, np.ndarray]) -> None:
     """Add trees to the arrays of a file."""
-    classical = isinstance(trees[0], ClassicalTree)
-    for name in NODE_ARRAYS | (CLASSICAL_ARRAYS if classical else {}):
+    for name in (*NODE_ARRAYS, "impurity", "sets"):
         arrays[f"trees/{name}"] = np.concatenate([getattr(tree, name) for tree in trees])
     arrays["trees/n_nodes"] = np.array([len(tree.left) for tree in trees], np.int64)
-    if classical:
-        sets = [tree.sets for tree in trees if isinstance(tree, ClassicalTree)]
-        arrays["trees/sets"] = np.concatenate(sets)
-        arrays["trees/n_words"] = np.array([len(own) for own in sets], np.int64)
+    arrays["trees/n_words"] = np.array([len(tree.sets) for tree in trees], np.int64)
 
 
 @dataclass(frozen=True)
@@ -56,46 +49,38 @@ class Nodes:
         }
 
 
-def take_boosted_trees(given: Arrays, n_features: int, base_score: float) -> list[Tree]:
-    """Trees of gradient boosting.
+def take_trees(
+    given: Arrays,
+    n_features: int,
+    n_channels: int,
+    n_categories: dict[int, int],
+    *,
+    base_score: float = 0.0,
+    shares: bool = False,
+    described: bool = True,
+) -> list[Tree]:
+    """Trees whose nodes say ``n_channels`` numbers, to be added to a base score of at most this.
 
-    A leaf has one number, to be added to a base score of at most this size.
+    The numbers are shares of classes, or any values. Nodes of trees that are not ``described`` have
+    no impurity.
     """
-    nodes = _take_nodes(given, n_features, NODE_ARRAYS, (), base_score)
-    numbers(nodes.arrays["gain"], "the gain of a node")
-    _check_cuts(nodes)
-    return [Tree(**nodes.of_tree(t)) for t in range(len(nodes.begin) - 1)]
-
-
-def take_classical_trees(
-    given: Arrays, n_features: int, n_channels: int, n_categories: dict[int, int], shares: bool
-) -> list[ClassicalTree]:
-    """Classical trees: a node has ``n_channels`` numbers.
-
-    Which are shares of classes or any values.
-    """
-    nodes = _take_nodes(given, n_features, NODE_ARRAYS | CLASSICAL_ARRAYS, (n_channels,))
-    arrays = nodes.arrays
-    inner = arrays["left"] >= 0
-    need(
-        (arrays["right"][inner] == arrays["left"][inner] + 1).all(),
-        "a node's right child does not stand behind the left one",
-    )
+    nodes = _take_nodes(given, n_features, n_channels, base_score)
+    arrays, begin = nodes.arrays, nodes.begin
+    n_trees = len(begin) - 1
+    impurity = given.take("trees/impurity", np.float64, (len(arrays["left"]) if described else 0,))
     if shares:
         numbers(arrays["value"], "the share of a class", 0.0, 1.0 + 1e-6)
-        for name in (
-            "gain",
-            "impurity",
-        ):  # those of values describe squares, which may be beyond any float
-            numbers(arrays[name], f"the {name} of a node")
-    n_trees = len(nodes.begin) - 1
+    if shares or not described:  # those of values are squares, which may be beyond any float
+        numbers(arrays["gain"], "the gain of a node")
+        numbers(impurity, "the impurity of a node")
     n_words = given.take("trees/n_words", np.int64, (n_trees,))
     sets = given.take("trees/sets", np.uint64, (None,))
     first_set = _begins(n_words, len(sets), 0, "sets")
-    _check_sets(nodes, np.repeat(n_words, np.diff(nodes.begin)), n_categories)
+    _check_sets(nodes, np.repeat(n_words, np.diff(begin)), n_categories)
+    if described:
+        arrays["impurity"] = impurity
     return [
-        ClassicalTree(**nodes.of_tree(t), sets=sets[first_set[t] : first_set[t + 1]])
-        for t in range(n_trees)
+        Tree(**nodes.of_tree(t), sets=sets[first_set[t] : first_set[t + 1]]) for t in range(n_trees)
     ]
 
 
@@ -114,24 +99,16 @@ def _begins(sizes: np.ndarray, total: int, least: int, what: str) -> np.ndarray:
     return begin
 
 
-def _take_nodes(
-    given: Arrays,
-    n_features: int,
-    names: dict[str, Any],
-    channels: tuple[int, ...],
-    start: float = 0.0,
-) -> Nodes:
+def _take_nodes(given: Arrays, n_features: int, n_channels: int, start: float) -> Nodes:
     """Nodes whose indices are safe to follow and whose numbers are numbers."""
     n_nodes = given.take("trees/n_nodes", np.int64, (None,))
-    n = len(left := given.take("trees/left", np.int32, (None,)))
+    n = given.length("trees/left")
     begin = _begins(n_nodes, n, 1, "nodes")
-    arrays = {"left": left}
-    for name, dtype in names.items():
-        if name != "left":
-            arrays[name] = given.take(
-                f"trees/{name}", dtype, (n, *(channels if name == "value" else ()))
-            )
-    inner = _check_children(left, arrays["right"], n_nodes, begin)
+    arrays = {
+        name: given.take(f"trees/{name}", dtype, (n, n_channels) if name == "value" else (n,))
+        for name, dtype in NODE_ARRAYS.items()
+    }
+    inner = _check_children(arrays["left"], n_nodes, begin)
     _check_questions(arrays, inner, n_features)
     numbers(arrays["value"], "the value of a node")
     numbers(arrays["cover"], "the cover of a node", 0.0)
@@ -140,24 +117,18 @@ def _take_nodes(
     return Nodes(arrays, begin)
 
 
-def _check_children(
-    left: np.ndarray, right: np.ndarray, n_nodes: np.ndarray, begin: np.ndarray
-) -> np.ndarray:
-    """Children come after their parents in the same tree.
+def _check_children(left: np.ndarray, n_nodes: np.ndarray, begin: np.ndarray) -> np.ndarray:
+    """Children come after their parents in the same tree, and every node but the root has one.
 
-    And every node but the root has one parent: no cycles, no orphans.
+    No cycles, no orphans.
     """
     inner = left >= 0
-    need(
-        (left[~inner] == -1).all() and (right[~inner] == -1).all(),
-        "a leaf has children other than -1",
-    )
+    need((left[~inner] == -1).all(), "a leaf has children other than -1")
     first, size = np.repeat(begin[:-1], n_nodes), np.repeat(n_nodes, n_nodes)
     own = np.arange(len(left)) - first
-    for child in (left, right):
-        good = (child > own) & (child < size)
-        need(good[inner].all(), "a node's child does not stand behind it in the same tree")
-    children = np.concatenate([(first + side)[inner] for side in (left, right)])
+    good = (left > own) & (left < size - 1)  # the right child stands behind the left one
+    need(good[inner].all(), "a node's child does not stand behind it in the same tree")
+    children = np.concatenate([(first + left + side)[inner] for side in (0, 1)])
     parents = np.bincount(children, minlength=len(left))
     is_root = np.zeros(len(left), np.bool_)
     is_root[begin[:-1]] = True
@@ -187,32 +158,10 @@ def _check_questions(arrays: dict[str, np.ndarray], inner: np.ndarray, n_feature
 
 def _check_sums(start: float, value: np.ndarray, begin: np.ndarray) -> None:
     """What all trees say together must be a number."""
-    largest = np.maximum.reduceat(
-        np.abs(value).max(axis=1) if value.ndim == 2 else np.abs(value), begin[:-1]
-    )
+    largest = np.maximum.reduceat(np.abs(value).max(axis=1), begin[:-1])
     with np.errstate(over="ignore"):
-        need(
-            np.isfinite(start + largest.sum()),
-            "the values of the trees add up to more than a number can hold",
-        )
-
-
-def _check_cuts(nodes: Nodes) -> None:
-    """Prediction turns the thresholds of a feature into bins of one byte.
-
-    Values above all of them need one too.
-    """
-    inner = nodes.arrays["left"] >= 0
-    feature, threshold = nodes.arrays["feature"][inner], nodes.arrays["threshold"][inner]
-    order = np.lexsort((threshold, feature))
-    feature, threshold = feature[order], threshold[order]
-    new = np.ones(len(feature), np.bool_)
-    new[1:] = (feature[1:] != feature[:-1]) | (threshold[1:] != threshold[:-1])
-    _, number = np.unique(feature[new & (threshold < np.inf)], return_counts=True)
-    need(
-        (number < MAX_VALUE_BINS).all(),
-        f"a feature has {number.max(initial=0)} thresholds, more than {MAX_VALUE_BINS - 1}",
-    )
+        total = start + largest.sum()
+    need(np.isfinite(total), "the values of the trees add up to more than a number can hold")
 
 
 def _check_sets(nodes: Nodes, n_words: np.ndarray, n_categories: dict[int, int]) -> None:

@@ -10,10 +10,9 @@ import numpy as np
 
 from gpuboost.config import Number
 from gpuboost.explain.importance import Importance, Table
+from gpuboost.model.ensemble import IMPORTANCE_TYPES, ensemble_of
 from gpuboost.optional import load
 from gpuboost.plots.style import COLOURS, FONT, legend_above, shortened, text_width, tidy
-
-IMPORTANCE_TYPES = ("gain", "split", "cover")
 
 #: What tells bars apart besides their colour.
 HATCHES = ("", "/////", "xxxxx", "-----", "|||||", "+++++")
@@ -129,12 +128,8 @@ def _table(model: Any, importance_type: str | None, values: Any, feature_names: 
 
 def _of_model(model: Any, importance_type: str | None, values: Any) -> Table:
     """A model's own importances, or those that were given for it."""
-    inside = model._check_fitted()
-    n_features = model.n_features_in_
-    names = [
-        str(name)
-        for name in getattr(model, "feature_names_in_", [f"x{f}" for f in range(n_features)])
-    ]
+    ensemble = ensemble_of(model)
+    n_features, names = ensemble.n_features, ensemble.names()
     if values is not None:
         if importance_type is not None:
             raise ValueError(
@@ -152,22 +147,13 @@ def _of_model(model: Any, importance_type: str | None, values: Any) -> Table:
         if not arrays:
             raise ValueError("values must hold at least one measure; got none")
         return _without_errors(list(map(str, given)), names, np.stack(arrays))
-    if not hasattr(model, "importance_type"):
-        if importance_type is not None:
-            raise ValueError(
-                f"importance_type is for gradient boosting; {type(model).__name__} has only "
-                "the decrease of impurity"
-            )
-        return _without_errors(
-            ["decrease of impurity (share)"], names, model.feature_importances_[None]
-        )
-    kind = model.importance_type if importance_type is None else importance_type
+    kind = importance_type or getattr(model, "importance_type", "gain")
     if kind not in IMPORTANCE_TYPES:
-        raise ValueError(
-            f"importance_type must be one of {', '.join(map(repr, IMPORTANCE_TYPES))}; got {kind!r}"
-        )
-    total = inside.importance(kind)
-    return _without_errors([f"{kind} (share)"], names, total[None] / (total.sum() or 1.0))
+        allowed = ", ".join(map(repr, IMPORTANCE_TYPES))
+        raise ValueError(f"importance_type must be one of {allowed}; got {kind!r}")
+    boosted = ensemble.combine == "sum" and not ensemble.vote
+    word = "decrease of impurity" if kind == "gain" and not boosted else kind
+    return _without_errors([f"{word} (share)"], names, ensemble.importance_shares(kind)[None])
 
 
 def _without_errors(methods: list[str], names: list[str], values: np.ndarray) -> Table:

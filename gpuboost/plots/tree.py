@@ -217,12 +217,12 @@ def _draw_bar(view: TreeWords, node: int, x: float, y: float, ax: Any) -> None:
 
     width, height = BOX_WIDTH - 0.06, 0.09
     if view.classes is None:
-        low, high = view.value.min(), view.value.max()
+        low, high = view.tree.value.min(), view.tree.value.max()
         ax.add_patch(Rectangle((x, y), width, height, facecolor="0.88", zorder=3))
-        share = float((view.value[node].mean() - low) / (high - low)) if high > low else 1.0
+        share = float((view.tree.value[node].mean() - low) / (high - low)) if high > low else 1.0
         ax.add_patch(Rectangle((x, y), width * share, height, facecolor=COLOURS[0], zorder=4))
         return
-    for c, share in enumerate(view.value[node]):
+    for c, share in enumerate(view.tree.value[node]):
         ax.add_patch(Rectangle((x, y), width * share, height, zorder=3, **_look(c)))
         x += width * share
 

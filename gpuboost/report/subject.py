@@ -6,15 +6,16 @@ A fitted model, and rows to judge it on, in the forms that the other modules wor
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from gpuboost.backend import on_host
 from gpuboost.data.categories import Categories
 from gpuboost.data.checks import check_numbers, check_weight, class_codes
+from gpuboost.model.ensemble import Ensemble, ensemble_of
+from gpuboost.model.tree import Tree
 
 
 def printable(text: Any) -> str:
@@ -86,16 +87,11 @@ class Subject:
     @classmethod
     def of(cls, model: Any, y: Any = None) -> Subject:
         """Look at a fitted model; ``y`` may know the names of the targets."""
-        model._check_fitted()
-        n_features = model.n_features_in_
+        ensemble = ensemble_of(model)
         table = getattr(model, "table_", None)
-        given = (
-            table.columns
-            if table is not None
-            else getattr(model, "feature_names_in_", [f"x{f}" for f in range(n_features)])
-        )
+        given = table.columns if table is not None else ensemble.names()
         names = [printable(name) for name in given]
-        categories = getattr(model, "_categories", Categories({})).values
+        categories = ensemble.categories.values
         values = {f: [printable(value) for value in own] for f, own in categories.items()}
         if table is not None:
             values |= {
@@ -108,11 +104,7 @@ class Subject:
     def rows(self, X: Any, y: Any, sample_weight: Any, name: str) -> Rows:
         """Check rows that were given; ``name`` is what errors call them."""
         model = self.model
-        x = on_host(
-            model._check_rows(X)
-            if hasattr(model, "_check_rows")
-            else model._check_x(X, reset=False)
-        )
+        x = on_host(model.check_rows(X))
         weight = check_weight(on_host(sample_weight), len(x), f"sample_weight of {name}")
         table = np.asarray(on_host(y))
         table = table.reshape(len(table), -1) if table.ndim else table
@@ -144,17 +136,19 @@ class Subject:
         ]
 
     @property
-    def trees(self) -> list[Any]:
+    def ensemble(self) -> Ensemble:
+        """What the model was fitted to."""
+        return ensemble_of(self.model)
+
+    @property
+    def trees(self) -> list[Tree]:
         """All trees."""
-        inside = self.model._check_fitted()
-        trees: list[Any] = getattr(inside, "forest", inside).trees
-        return trees
+        return self.ensemble.trees
 
     @property
     def n_rounds(self) -> int | None:
         """Boosting rounds that predictions use; None for models without rounds."""
-        rounds = getattr(self.model, "_best_rounds", None)
-        return int(rounds) if rounds is not None else None
+        return self.ensemble.used_rounds if hasattr(self.model, "evals_result_") else None
 
     @property
     def has_bags(self) -> bool:
@@ -169,13 +163,13 @@ def _plain(model: Any) -> Any:
     """
     plain = copy.copy(model)
     plain.__dict__.pop("feature_names_in_", None)
-    if hasattr(model, "_categories"):
-        plain._categories = Categories({})
+    plain.ensemble_ = replace(ensemble_of(model), categories=Categories({}))
     return plain
 
 
 def _outputs(model: Any, y: Any, table: Any) -> list[Output]:
-    n_outputs = getattr(model, "n_outputs_", 1)
+    ensemble = ensemble_of(model)
+    n_outputs = ensemble.n_outputs
     if table is not None:
         names = [table.target]
     elif hasattr(y, "columns") and len(y.columns) == n_outputs:
@@ -185,7 +179,5 @@ def _outputs(model: Any, y: Any, table: Any) -> list[Output]:
         names = ["y" if name is None else name]
     else:
         names = [f"output {o}" for o in range(n_outputs)]
-    classes: list[Any] = [None] * n_outputs
-    if is_classifier(model):
-        classes = model.classes_ if isinstance(model.classes_, list) else [model.classes_]
+    classes: list[Any] = [None] * n_outputs if ensemble.classes is None else ensemble.classes
     return [Output(printable(name), own) for name, own in zip(names, classes, strict=True)]

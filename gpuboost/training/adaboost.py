@@ -14,7 +14,8 @@ import numpy as np
 
 from gpuboost.backend import Backend
 from gpuboost.config import Number
-from gpuboost.model.tree import ClassicalForest, ClassicalTree
+from gpuboost.model.ensemble import Ensemble
+from gpuboost.model.tree import Tree
 from gpuboost.scalar.formulas import hash32
 from gpuboost.training.trees import GrowingTree, TreeGrower, check_choice
 
@@ -54,12 +55,12 @@ class AdaBoostParams:
 class Boosted:
     """Trees with their weights in the vote and their weighted errors."""
 
-    trees: list[ClassicalTree]
+    trees: list[Tree]
     weights: np.ndarray  # (n_trees,) float64
     errors: np.ndarray  # (n_trees,) float64
 
     @classmethod
-    def of(cls, rounds: list[tuple[ClassicalTree, float, float]]) -> Boosted:
+    def of(cls, rounds: list[tuple[Tree, float, float]]) -> Boosted:
         """From (tree, weight, error) of each round."""
         trees, weights, errors = zip(*rounds, strict=True)
         return cls(list(trees), np.array(weights), np.array(errors))
@@ -77,7 +78,7 @@ def boost_classes(
     """SAMME on weighted rows; ``codes`` are the classes of the rows."""
     n_classes = grower.targets.n_channels
     chance = 1.0 - 1.0 / n_classes
-    rounds: list[tuple[ClassicalTree, float, float]] = []
+    rounds: list[tuple[Tree, float, float]] = []
     weight = _shares(weight, weight > 0)
     for r in range(params.n_estimators):
         tree = grower.grow(GrowingTree(weight, backend.mix_key(seed, TREES, r)))
@@ -122,7 +123,7 @@ def boost_values(
     backend: Backend,
 ) -> Boosted:
     """AdaBoost.R2: a tree is grown on rows drawn with replacement by their weights."""
-    rounds: list[tuple[ClassicalTree, float, float]] = []
+    rounds: list[tuple[Tree, float, float]] = []
     weight = _shares(weight, weight > 0)
     for r in range(params.n_estimators):
         drawn = draw_by_weight(weight, backend.mix_key(seed, DRAWS, r))
@@ -194,15 +195,15 @@ def _shares(weight: np.ndarray, present: np.ndarray) -> np.ndarray:
     return shares
 
 
-def _says(tree: ClassicalTree, x: np.ndarray, grower: TreeGrower, backend: Backend) -> np.ndarray:
+def _says(tree: Tree, x: np.ndarray, grower: TreeGrower, backend: Backend) -> np.ndarray:
     """What a tree says of the training rows, (n_rows, n_channels)."""
-    out = np.zeros((len(x), grower.targets.n_channels))
-    backend.sum_values(x, ClassicalForest([tree]), grower.targets.first_channel, False, out)
-    return out
+    one = Ensemble.of_tree(tree, x.shape[1], grower.targets.first_channel)
+    says: np.ndarray = one.raw(x, backend).T
+    return says
 
 
 def _warn(
-    rounds: list[tuple[ClassicalTree, float, float]],
+    rounds: list[tuple[Tree, float, float]],
     params: AdaBoostParams,
     error: float,
     chance: float,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpuboost.backend import Backend
-from gpuboost.model.tree import ClassicalTree, leaves_by_tree
+from gpuboost.model.ensemble import Ensemble
 
 #: What the key of a bag is for: the first counter of ``Backend.mix_key``.
 BAGS = 5
@@ -127,21 +127,14 @@ def votes(value: np.ndarray, first_channel: np.ndarray) -> np.ndarray:
     return out
 
 
-def out_of_bag(
-    x: np.ndarray,
-    trees: list[ClassicalTree],
-    bags: Bags,
-    first_channel: np.ndarray,
-    hard: bool,
-    backend: Backend,
-) -> np.ndarray:
+def out_of_bag(x: np.ndarray, ensemble: Ensemble, bags: Bags, backend: Backend) -> np.ndarray:
     """Mean of what the trees whose bags do not have a row say about it, (n_rows, n_channels).
 
     NaN if all bags have it.
     """
-    total, n_trees = np.zeros((len(x), int(first_channel[-1]))), np.zeros(len(x), np.int64)
-    for i, leaves in leaves_by_tree(x, trees, backend):
-        value = votes(trees[i].value, first_channel) if hard else trees[i].value
+    total, n_trees = np.zeros((len(x), ensemble.n_channels)), np.zeros(len(x), np.int64)
+    for i, tree, leaves in ensemble.leaves_by_tree(x, backend):
+        value = votes(tree.value, ensemble.first_channel) if ensemble.vote else tree.value
         outside = np.flatnonzero(bags.counts(i, backend) == 0)
         total[outside] += value[leaves[outside]]
         n_trees[outside] += 1

@@ -14,7 +14,7 @@ from gpuboost.config import BoostParams
 from gpuboost.data.binning import BinMapper, BinnedMatrix
 from gpuboost.dtypes import GROWTH, LEAFWISE, PACKED, ROW
 from gpuboost.model.ensemble import Ensemble
-from gpuboost.model.tree import Forest, Tree
+from gpuboost.model.tree import Tree
 from gpuboost.objectives.losses import Loss
 from gpuboost.objectives.metrics import Metric
 from gpuboost.scalar.fixed_point import NEAREST_ROWS, coarse_room, fine_room
@@ -193,9 +193,31 @@ class Booster:
         """
         taken = self.grower.take_trees(everything)
         return [
-            Tree.from_nodes(nodes, values, cover, counts, self.mapper.table)
+            _tree(nodes, values, cover, counts, self.mapper.table)
             for nodes, values, cover, counts in taken
         ]
+
+
+def _tree(
+    nodes: np.ndarray, values: np.ndarray, cover: np.ndarray, counts: np.ndarray, cuts: np.ndarray
+) -> Tree:
+    """The grower's records as a tree; ``cuts`` is the training data's table of cuts."""
+    split, left = nodes["split"], nodes["left"].copy()
+    inner = left >= 0
+    feature = np.where(inner, split["feature"], -1).astype(np.int32)
+    # the table's padding is +inf, which is the threshold of "values left, missing right"
+    cut = np.where(inner, split["bin"], 0).astype(np.int64) - 1
+    return Tree(
+        feature=feature,
+        threshold=np.where(inner, cuts[feature, cut], 0.0),
+        missing_left=np.where(inner, split["missing_left"], 0).astype(np.uint8),
+        left=left,
+        value=values[:, None],
+        gain=np.where(inner, split["gain"], 0.0),
+        cover=cover,
+        count=counts,
+        first_word=np.full(len(left), -1, np.int32),
+    )
 
 
 def _growth_record(params: BoostParams, limits: GrowthLimits, hessian_counts: bool) -> np.ndarray:
@@ -324,7 +346,5 @@ def boost(
     watch.see(0)
     trees += booster.take_trees(everything=True)
     del trees[watch.n_seen * len(base_score) :]
-    forest = Forest(trees, len(base_score))
-    return Ensemble(forest, base_score, len(booster.mapper.cuts)), History(
-        watch.results, watch.best_round, watch.best_score
-    )
+    ensemble = Ensemble.boosted(trees, base_score, len(booster.mapper.cuts))
+    return ensemble, History(watch.results, watch.best_round, watch.best_score)

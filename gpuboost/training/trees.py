@@ -34,7 +34,7 @@ from gpuboost.dtypes import (
     SQUARES,
     TREE_GROWTH,
 )
-from gpuboost.model.tree import ClassicalTree
+from gpuboost.model.tree import Tree
 from gpuboost.scalar.formulas import power_of_two_below
 
 CLASS_CRITERIA = {
@@ -175,11 +175,11 @@ class TreeGrower:
         ]
         self._own = threading.local()
 
-    def grow(self, tree: GrowingTree) -> ClassicalTree:
+    def grow(self, tree: GrowingTree) -> Tree:
         """Grow one tree; may be called from several threads at once."""
         return self._grow_together([tree])[0]
 
-    def _grow_together(self, trees: list[GrowingTree]) -> list[ClassicalTree]:
+    def _grow_together(self, trees: list[GrowingTree]) -> list[Tree]:
         """Grow as many trees as the backend likes to have at once."""
         if not hasattr(self._own, "grower"):
             n_ranks = len(self.targets.ranks[1]) if self.criterion == ABSOLUTE else 0
@@ -219,7 +219,7 @@ class TreeGrower:
 
     def _finish(
         self, tree: GrowingTree, nodes: np.ndarray, sets: np.ndarray, by_leaves: np.ndarray
-    ) -> ClassicalTree:
+    ) -> Tree:
         """A grown tree with what its nodes say.
 
         ``by_leaves`` are its rows, those of each leaf together.
@@ -230,12 +230,11 @@ class TreeGrower:
             nodes, by_leaves, tree.weight, targets.classes, targets.y, self.criterion
         )
         inner = nodes["left"] >= 0
-        return ClassicalTree(
+        return Tree(
             feature=np.where(inner, nodes["feature"], -1).astype(np.int32),
             threshold=np.where(inner, nodes["threshold"], 0.0),
             missing_left=np.where(inner, nodes["missing_left"], 0).astype(np.uint8),
             left=nodes["left"].copy(),
-            right=nodes["right"].copy(),
             value=value,
             gain=np.where(inner, nodes["gain"] / targets.n_outputs, 0.0),
             cover=node_weight,
@@ -250,7 +249,7 @@ class TreeGrower:
         n_trees: int,
         tree: Callable[[int], GrowingTree],
         report: Callable[[int], None] | None = None,
-    ) -> list[ClassicalTree]:
+    ) -> list[Tree]:
         """Grow trees side by side.
 
         ``tree(i)`` says what the i-th is grown on, ``report(n)`` is told of every n that are grown.

@@ -214,26 +214,11 @@ class CpuBackend:
 
     # --- prediction
 
-    def sum_values(self, x, forest, first_channel, hard, out):
-        """Add the values of all trees' leaves (or a vote for the top class of each) to ``out``.
-
-        (n_rows, n_channels).
-        """
-        self.team.run_kernel(
-            x.shape[0] * len(forest.trees),
-            cart_predict.sum_values,
-            x,
-            *forest.walk_arrays,
-            first_channel,
-            hard,
-            out,
-        )
-
-    def find_leaves(self, x, forest, out):
+    def find_leaves(self, x, ensemble, out):
         """The leaf that each tree has for each row, into ``out`` (n_rows, n_trees)."""
-        begin, nodes, _, first_set, sets = forest.walk_arrays
+        begin, nodes, _, first_set, sets = ensemble.walk_arrays
         self.team.run_kernel(
-            x.shape[0] * len(forest.trees),
+            x.shape[0] * len(ensemble.trees),
             cart_predict.find_leaves,
             x,
             begin,
@@ -252,33 +237,40 @@ class CpuBackend:
             leaves.size, leaf_targets.leaf_quantiles, leaves, *arrays, rank, targets, quantiles, out
         )
 
-    def project_tree(self, x, forest, tree, ignored, weight, y, out):
+    def project_tree(self, x, ensemble, tree, ignored, weight, y, out):
         """What a tree that ignores a feature (-1.
 
         None) says of the rows of weight 0, from the others' targets, into ``out``.
         """
-        begin, nodes, _, first_set, sets = forest.walk_arrays
+        begin, nodes, _, first_set, sets = ensemble.walk_arrays
         own, own_sets = (
             nodes[begin[tree] : begin[tree + 1]],
             sets[first_set[tree] : first_set[tree + 1]],
         )
         projection.project_tree(x, own, own_sets, ignored, weight, y, out)
 
-    def add_trees(self, x, forest, first_tree, end_tree, out):
-        """Add trees to the raw scores ``out`` (n_outputs, n_rows) of rows given as values."""
-        if x.shape[0] <= FEW_ROWS:
-            predict.predict_few(x, *forest.walk_arrays, first_tree, end_tree, forest.n_outputs, out)
-            return
-        cuts = forest.cut_table(x.dtype)
-        self.team.run_kernel(
-            x.shape[0] * max(end_tree - first_tree, 1), predict.predict_blocks, x,
-            forest.used_features, cuts, forest.n_cuts, first_tree, end_tree, forest.n_outputs,
-            *forest.block_arrays(self), out,
-        )  # fmt: skip
+    def add_trees(self, x, ensemble, first_tree, end_tree, out):
+        """Add trees to ``out``, which ``base_scores`` has made for these rows."""
+        if not ensemble.by_blocks:
+            self.team.run_kernel(
+                x.shape[0] * (end_tree - first_tree), cart_predict.sum_values, x,
+                *ensemble.walk_arrays, ensemble.tree_weights, first_tree, end_tree,
+                ensemble.first_channel, ensemble.vote, out.T,
+            )  # fmt: skip
+        elif x.shape[0] <= FEW_ROWS:
+            predict.predict_few(x, *ensemble.walk_arrays[:3], first_tree, end_tree, out)
+        else:
+            self.team.run_kernel(
+                x.shape[0] * max(end_tree - first_tree, 1), predict.predict_blocks, x,
+                ensemble.used_features, ensemble.cut_table(x.dtype), ensemble.n_cuts, first_tree,
+                end_tree, out.shape[0], *ensemble.block_arrays(self), out,
+            )  # fmt: skip
 
-    def base_scores(self, base_score, x):
-        """Raw scores (n_outputs, n_rows) of the rows of ``x`` before the first tree."""
-        return np.repeat(base_score[:, None], x.shape[0], axis=1)
+    def base_scores(self, ensemble, x):
+        """Raw scores (n_channels, n_rows) before the first tree; by rows if trees are walked."""
+        if ensemble.by_blocks:
+            return np.repeat(ensemble.base_score[:, None], x.shape[0], axis=1)
+        return np.tile(ensemble.base_score, (x.shape[0], 1)).T
 
     def labels(self, raw, classes):
         """The class with the highest score; one output means two classes."""

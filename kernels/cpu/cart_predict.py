@@ -68,30 +68,37 @@ def sum_values(
     x,
     begin,
     nodes,
-    values,  # (n_nodes, n_channels) float64, IN
+    values,  # (n_nodes, n_channels) float64, IN; or (n_nodes, 1): tree t is for channel t % n
     first_set,
     sets,
+    weights,  # (n_trees,) float64, IN
+    first_tree,
+    end_tree,
     first_channel,  # (n_outputs + 1,) int32, IN
-    hard,  # count a vote for the class of highest share instead of adding values
+    vote,  # count 1 for the class of highest share instead of adding values
     out,  # (n_rows, n_channels) float64, INOUT
 ):
-    """Sum of the values of each row's leaves, in the order of the trees."""
+    """Sum of the values of each row's leaves times the trees' weights, tree by tree."""
     n_rows, n_channels = out.shape
     size = block_rows(n_rows)
     block = take_number(counter)
     while block * size < n_rows:
-        for t in range(begin.shape[0] - 1):
-            own, own_sets = nodes[begin[t] : begin[t + 1]], sets[first_set[t] : first_set[t + 1]]
+        for t in range(first_tree, end_tree):
+            own = nodes[begin[t] : begin[t + 1]]
+            own_sets = sets[first_set[t] : first_set[t + 1]]
+            weight = weights[t]
             for row in range(np.uint64(block * size), np.uint64(min((block + 1) * size, n_rows))):
                 leaf = values[np.uint64(begin[t]) + walk(x, row, own, own_sets)]
-                if hard:
+                if vote:
                     for o in range(first_channel.shape[0] - 1):
                         top = first_channel[o]
                         for c in range(first_channel[o] + 1, first_channel[o + 1]):
                             if leaf[c] > leaf[top]:
                                 top = c
-                        out[row, top] += 1.0
+                        out[row, top] += weight
+                elif leaf.shape[0] < n_channels:
+                    out[row, t % n_channels] += weight * leaf[0]
                 else:
                     for c in range(np.uint64(n_channels)):
-                        out[row, c] += leaf[c]
+                        out[row, c] += weight * leaf[c]
         block = take_number(counter)

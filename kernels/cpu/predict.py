@@ -27,8 +27,7 @@ MAX_LABELS = 256
 @kernel
 def list_splits(
     tree_begin,  # (n_trees + 1,) int64, IN
-    left,  # (n_nodes,) int32, IN: -1 in leaves
-    right,  # (n_nodes,) int32, IN
+    left,  # (n_nodes,) int32, IN: -1 in leaves; the right child stands behind the left one
     value,  # (n_nodes,) float64, IN
     node_of_split,  # (n_splits,) int64, OUT
     label,  # (n_splits,) int32, OUT: which label the split asks
@@ -47,7 +46,7 @@ def list_splits(
                 label[at + n_splits] = own
                 n_splits += 1
                 labels[left[i]] = own
-                labels[right[i]] = n_splits
+                labels[left[i] + 1] = n_splits
             else:
                 leaf_value[leaf_at + own] = value[i]
         at += n_splits
@@ -69,14 +68,14 @@ def label_block(columns, feature, shift, limit, asked, labels):
 
 
 @helper
-def walk_block(columns, begin, feature, shift, limit, left, right, value, out):
+def walk_block(columns, begin, feature, shift, limit, left, value, out):
     """Add a tree of any size to a block of rows: node by node, on bins."""
     for i in range(out.shape[0]):
         node = 0
         while left[begin + node] >= 0:
             k = begin + node
             goes_right = np.uint8(columns[feature[k], i] - shift[k]) > limit[k]
-            node = right[k] if goes_right else left[k]
+            node = left[k] + goes_right
         out[i] += value[begin + node]
 
 
@@ -86,7 +85,7 @@ def add_trees_to_block(
     first_tree,
     end_tree,
     n_outputs,
-    tree_begin, feature, shift, limit, left, right, value,  # nodes, IN
+    tree_begin, feature, shift, limit, left, value,  # nodes, IN
     split_begin, split_feature, split_shift, split_limit, asked, leaf_value,  # lists of splits, IN
     labels,  # (m,) uint8, SCRATCH
     out,  # (n_outputs, m) float64, INOUT
@@ -109,7 +108,7 @@ def add_trees_to_block(
             for i in range(m):
                 target[i] += values[np.uint64(labels[i])]
         else:
-            walk_block(columns, tree_begin[t], feature, shift, limit, left, right, value, target)
+            walk_block(columns, tree_begin[t], feature, shift, limit, left, value, target)
 
 
 @kernel
@@ -120,7 +119,7 @@ def predict_blocks(
     cuts,  # (n_used, 256) float, IN
     n_cuts,  # (n_used,) int32, IN
     first_tree, end_tree, n_outputs,
-    tree_begin, feature, shift, limit, left, right, value,
+    tree_begin, feature, shift, limit, left, value,
     split_begin, split_feature, split_shift, split_limit, asked, leaf_value,
     out,  # (n_outputs, n_rows) float64, INOUT
 ):  # fmt: skip
@@ -141,7 +140,7 @@ def predict_blocks(
             bin_values(values[:m], cuts[u], n_cuts[u], position, columns[u, :m])
         add_trees_to_block(
             columns[:, :m], first_tree, end_tree, n_outputs, tree_begin, feature, shift, limit,
-            left, right, value, split_begin, split_feature, split_shift, split_limit, asked,
+            left, value, split_begin, split_feature, split_shift, split_limit, asked,
             leaf_value, labels[:m], out[:, begin : begin + m],
         )  # fmt: skip
         block = take_number(counter)
@@ -151,15 +150,10 @@ def predict_blocks(
 def predict_few(
     x,  # (n_rows, n_features) float or integer, IN
     tree_begin,  # (n_trees + 1,) int64, IN
-    feature,  # (n_nodes,) int32, IN: by its number in x
-    threshold,  # (n_nodes,) float64, IN
-    missing_left,  # (n_nodes,) uint8, IN
-    left,
-    right,
-    value,
+    nodes,  # (n_nodes,) WALK_NODE, IN: features by their numbers in x
+    value,  # (n_nodes, 1) float64, IN
     first_tree,
     end_tree,
-    n_outputs,
     out,  # (n_outputs, n_rows) float64, INOUT
 ):
     """Add trees to the raw scores of a few rows: no binning, no lists."""
@@ -167,11 +161,11 @@ def predict_few(
         for t in range(first_tree, end_tree):
             begin = tree_begin[t]
             k = begin
-            while left[k] >= 0:
-                v = np.float64(x[i, feature[k]])
-                goes_left = v <= threshold[k] or (v != v and missing_left[k] != 0)
-                k = begin + (left[k] if goes_left else right[k])
-            out[t % n_outputs, i] += value[k]
+            while nodes[k].left >= 0:
+                v = np.float64(x[i, nodes[k].feature])
+                goes_left = v <= nodes[k].threshold or (v != v and nodes[k].missing_left != 0)
+                k = begin + nodes[k].left + (not goes_left)
+            out[t % out.shape[0], i] += value[k, 0]
 
 
 @kernel

@@ -58,7 +58,7 @@ class CudaBackend:
         self.device = cupy().cuda.Device(device_id)
         self.group_features = group_features_for(self.device)
         self.kernels = Kernels(self.group_features, False, device_id)
-        self._forest = None
+        self._ensemble = None
 
     def __enter__(self):
         self.device.__enter__()
@@ -271,36 +271,33 @@ class CudaBackend:
 
     # --- prediction
 
-    def base_scores(self, base_score, x):
-        """Raw scores (n_outputs, n_rows) before the first tree, where the rows of ``x`` are."""
+    def base_scores(self, ensemble, x):
+        """Raw scores (n_channels, n_rows) before the first tree, where the rows of ``x`` are."""
         if _on_host(x):
-            return self.host.base_scores(base_score, x)
-        scores = self.empty((len(base_score), x.shape[0]), np.float64)
-        for own, score in zip(scores, base_score, strict=True):
+            return self.host.base_scores(ensemble, x)
+        scores = self.empty((ensemble.n_channels, x.shape[0]), np.float64)
+        for own, score in zip(scores, ensemble.base_score, strict=True):
             own.fill(score)
         return scores
 
-    def add_trees(self, x, forest, first_tree, end_tree, out):
-        """Add trees to the raw scores ``out`` (n_outputs, n_rows).
-
-        Which are where the rows of ``x`` are.
-        """
-        if _on_host(x) and x.shape[0] <= FEW_ROWS:
-            self.host.add_trees(x, forest, first_tree, end_tree, out)
+    def add_trees(self, x, ensemble, first_tree, end_tree, out):
+        """Add trees to ``out``, which ``base_scores`` has made, where the rows of ``x`` are."""
+        if _on_host(x) and (x.shape[0] <= FEW_ROWS or not ensemble.by_blocks):
+            self.host.add_trees(x, ensemble, first_tree, end_tree, out)
             return
-        if self._forest is not forest:  # staged prediction asks for the same one again and again
-            self._forest, self._forest_arrays = forest, [self.put(a) for a in forest.walk_arrays]
-        arrays, numbers = (
-            self._forest_arrays,
-            (np.int64(first_tree), np.int64(end_tree), np.int64(forest.n_outputs)),
-        )
+        if (
+            self._ensemble is not ensemble
+        ):  # staged prediction asks for the same one again and again
+            self._ensemble = ensemble
+            self._ensemble_arrays = [self.put(a) for a in ensemble.walk_arrays[:3]]
+        arguments = *self._ensemble_arrays, np.int64(first_tree), np.int64(end_tree)
         if not _on_host(x):
-            predict.ADD_VALUE_TREES(x.shape[0], x, *arrays, *numbers, out)
+            predict.ADD_VALUE_TREES(x.shape[0], x, *arguments, out)
             return
         for first, chunk in self._chunks(x):
             end = first + chunk.shape[0]
             raw = self.put(np.ascontiguousarray(out[:, first:end]))
-            predict.ADD_VALUE_TREES(chunk.shape[0], chunk, *arrays, *numbers, raw)
+            predict.ADD_VALUE_TREES(chunk.shape[0], chunk, *arguments, raw)
             out[:, first:end] = self.to_host(raw)
 
     def probabilities(self, raw, log_odds_factor):

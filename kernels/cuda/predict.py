@@ -19,30 +19,16 @@ def add_binned_tree(i, bins, nodes, values, n_rows, group_features, raw):
     raw[i] += values[k]
 
 
-def add_value_trees(
-    i,
-    x,
-    tree_begin,
-    feature,
-    threshold,
-    missing_left,
-    left,
-    right,
-    value,
-    first_tree,
-    end_tree,
-    n_outputs,
-    out,
-):
+def add_value_trees(i, x, tree_begin, nodes, value, first_tree, end_tree, out):
     """Walk trees on the values of a row, in the order of the trees."""
     for t in range(first_tree, end_tree):
         begin = tree_begin[t]
         k = begin
-        while left[k] >= 0:
-            v = np.float64(x[i, feature[k]])
-            goes_left = v <= threshold[k] or (v != v and missing_left[k] != 0)
-            k = begin + (left[k] if goes_left else right[k])
-        out[t % n_outputs, i] += value[k]
+        while nodes[k].left >= 0:
+            v = np.float64(x[i, nodes[k].feature])
+            goes_left = v <= nodes[k].threshold or (v != v and nodes[k].missing_left != 0)
+            k = begin + nodes[k].left + (0 if goes_left else 1)
+        out[t % out.shape[0], i] += value[k, 0]
 
 
 def probabilities(i, raw, log_odds_factor, out):

@@ -46,7 +46,7 @@ def test_scripts_see_everything(model, capsys, kind):
     assert record["changed"] == {"early_stopping_rounds": 5, "max_depth": 3, "n_estimators": 6}
     assert record["feature_names"] == ["a", "b", "c", "colour"] == record["table"]["columns"]
     assert (record["trees"], record["depth"], record["best_round"]) == (6, 3, 6)
-    total = model._ensemble.importance(kind)
+    total = model.ensemble_.importance(kind)
     np.testing.assert_allclose(list(record["importance"]["shares"].values()), total / total.sum())
 
 
@@ -63,8 +63,8 @@ def test_other_models(csv, frame, capsys):
     )
     assert main(["inspect", "t.gb"]) == 0
     assert "trees:       1 with 4 leaves, at most 2 splits deep" in capsys.readouterr().out
-    assert main(["inspect", "t.gb", "--importance", "cover"]) == 2
-    assert "--importance cover is for boosting" in capsys.readouterr().err
+    assert main(["inspect", "t.gb", "--importance", "cover"]) == 0
+    assert "share of the cover of all splits" in capsys.readouterr().out
 
 
 def test_files_that_are_no_models(csv, capsys):

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import compiling
 
-from gpuboost.dtypes import GROWTH, NODE
+from gpuboost.dtypes import GROWTH, NODE, WALK_NODE
 from gpuboost.kernels.cuda import _compile, binning, gradients, predict
 from gpuboost.objectives.losses import LOSSES
 from gpuboost.objectives.metrics import ROW_METRICS
@@ -128,7 +128,7 @@ def row_kernels():
     for x, cuts in ((f4, np.float32), (f8, np.float64), (i8, np.float64)):
         values, table = np.empty((1, 1), x.dtype), np.empty((1, 256), cuts)
         out[f"bins-{x.dtype}"] = binning.bin_values(cuts), (values, table, i4, one, one, one, u1)
-        trees = (i8, i4, f8, u1, i4, i4, f8, one, one, one)
+        trees = (i8, np.empty(1, WALK_NODE), matrix, one, one)
         out[f"trees-{x.dtype}"] = predict.ADD_VALUE_TREES, (values, *trees, matrix)
         columns = np.empty((1, 1), cuts)
         gathered = (i8, i8, np.bool_(True), f8, np.bool_(True), columns)

@@ -50,7 +50,7 @@ def both(x, y, classes, weight=None, n_estimators=3, eval_rows=0, **options):
 def assert_same(cpu, cuda):
     assert cuda.fingerprint() == cpu.fingerprint()
     assert cuda.evals_result_ == cpu.evals_result_
-    for a, b in zip(cpu._ensemble.forest.trees, cuda._ensemble.forest.trees, strict=True):
+    for a, b in zip(cpu.ensemble_.trees, cuda.ensemble_.trees, strict=True):
         for name in ("gain", "cover", "count"):
             np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
 

@@ -70,7 +70,7 @@ def assert_same(kind, x, y, weight=None, **options):
         for device in ("cpu", "cuda")
     )
     assert cuda.fingerprint() == cpu.fingerprint()
-    for a, b in zip(cpu._forest.trees, cuda._forest.trees, strict=True):
+    for a, b in zip(cpu.ensemble_.trees, cuda.ensemble_.trees, strict=True):
         for field in fields(a):
             np.testing.assert_array_equal(
                 getattr(a, field.name), getattr(b, field.name), err_msg=field.name
@@ -86,7 +86,7 @@ def assert_same(kind, x, y, weight=None, **options):
 def test_classes(kind, classes, criterion, missing):
     x, y, weight = make(classes=classes, missing=missing)
     model = assert_same(kind, x, y, weight if missing else None, criterion=criterion)
-    assert max(tree.n_leaves for tree in model._forest.trees) > 20
+    assert max(tree.n_leaves for tree in model.ensemble_.trees) > 20
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -239,7 +239,7 @@ def test_launches_follow_the_levels_not_the_nodes(device):
     control.counters.reset()
     model = RandomForestClassifier(6, max_depth=5, random_state=1, device="cuda").fit(x, y)
     done = control.counters.snapshot()
-    deepest = max(int(tree.depth.max()) for tree in model._forest.trees)
+    deepest = max(int(tree.depth.max()) for tree in model.ensemble_.trees)
     assert deepest == 5
     assert done["launches"] == {"find_splits": deepest, "divide_rows": deepest}
     assert done["downloads"] == deepest + 1  # the splits of each level, and the rows of the leaves

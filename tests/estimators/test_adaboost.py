@@ -62,7 +62,7 @@ def rounds_alike(ours, theirs, x):
 
     Where two cuts are equally good, scikit-learn takes one of them at random.
     """
-    pairs = zip(ours._forest.trees, theirs.estimators_, strict=False)
+    pairs = zip(ours.ensemble_.trees, theirs.estimators_, strict=False)
     alike = [
         a.feature[0] == b.tree_.feature[0]
         and abs(a.threshold[0] - b.tree_.threshold[0]) < 1e-5 * x.std()
@@ -316,7 +316,7 @@ def test_exponential_boosting_goes_where_adaboost_goes():
         reg_lambda=0.0,
         max_bins=64,
     ).fit(x, y)
-    ours, theirs = boost._ensemble.forest.trees[0], ada._forest.trees[0]
+    ours, theirs = boost.ensemble_.trees[0], ada.ensemble_.trees[0]
     assert ours.feature[0] == theirs.feature[0]
     assert (boost.predict(x) == ada.predict(x)).mean() > 0.99
 

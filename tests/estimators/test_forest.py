@@ -49,7 +49,7 @@ def data_for(kind):
 def assert_same_trees(first, second):
     """Every bit of every node."""
     first, second = (
-        model if isinstance(model, list) else model._forest.trees for model in (first, second)
+        model if isinstance(model, list) else model.ensemble_.trees for model in (first, second)
     )
     assert len(first) == len(second)
     for a, b in zip(first, second, strict=True):
@@ -62,7 +62,10 @@ def assert_same_trees(first, second):
 def values_by_tree(model, x):
     """What each tree says, (n_trees, n_rows, n_channels)."""
     return np.stack(
-        [tree.value[leaf] for tree, leaf in zip(model._forest.trees, model.apply(x).T, strict=True)]
+        [
+            tree.value[leaf]
+            for tree, leaf in zip(model.ensemble_.trees, model.apply(x).T, strict=True)
+        ]
     )
 
 
@@ -136,7 +139,7 @@ def test_seeds(kind):
     fit = lambda state: kind(n_estimators=3, random_state=state).fit(x, y)  # noqa: E731
     assert_same_trees(fit(None), fit(0))
     assert_same_trees(fit(np.random.RandomState(5)), fit(np.random.RandomState(5)))
-    trees = [fit(0)._forest.trees[0], fit(0)._forest.trees[1], fit(1)._forest.trees[0]]
+    trees = [fit(0).ensemble_.trees[0], fit(0).ensemble_.trees[1], fit(1).ensemble_.trees[0]]
     assert len({tree.threshold.tobytes() for tree in trees}) == 3
 
 
@@ -168,7 +171,7 @@ def test_warm_start_needs_the_same_data_and_parameters():
     model = RandomForestClassifier(n_estimators=3, warm_start=True, class_weight={0: 2}).fit(x, y)
     with pytest.warns(UserWarning, match="n_estimators=3: all trees are fitted already"):
         model.fit(x, y)
-    before = model._forest.trees
+    before = model.ensemble_.trees
     model.n_estimators = 5
     changed = {
         "max_depth": (3, "max_depth is not what they were fitted with: None, now 3"),
@@ -191,7 +194,7 @@ def test_warm_start_needs_the_same_data_and_parameters():
             ValueError, match=f"{name} is not what they were fitted with; set warm_start=False"
         ):
             model.fit(*args)
-    assert model._forest.trees is before and model.n_features_in_ == 13
+    assert model.ensemble_.trees is before and model.n_features_in_ == 13
     model.set_params(warm_start=False, max_depth=2).fit(x[:, :4], y)
     assert model.n_estimators_ == 5 and model.n_features_in_ == 4
 
@@ -228,11 +231,11 @@ def test_rows_without_weight_are_as_if_they_were_not_there(kind, rng):
 
 
 @pytest.mark.parametrize("kind", FORESTS)
-def test_bag_counts_are_the_rows_of_the_trees(kind):
+def testbag_counts_are_the_rows_of_the_trees(kind):
     x, y = data_for(kind)
     model = kind(n_estimators=4, bootstrap=True, max_samples=0.7).fit(x, y)
-    for i, tree in enumerate(model._forest.trees):
-        counts = model._bag_counts(i)
+    for i, tree in enumerate(model.ensemble_.trees):
+        counts = model.bag_counts(i)
         assert (
             counts.sum() == int(0.7 * len(y)) == tree.cover[0]
             and (counts > 0).sum() == tree.count[0]
@@ -242,16 +245,16 @@ def test_bag_counts_are_the_rows_of_the_trees(kind):
             tree.count[tree.left < 0],
         )
     with pytest.raises(ValueError, match="no tree 4: the forest has trees 0 to 3"):
-        model._bag_counts(4)
+        model.bag_counts(4)
     with pytest.raises(ValueError, match="fitted with bootstrap=False"):
-        kind(n_estimators=1, bootstrap=False).fit(x, y)._bag_counts(0)
+        kind(n_estimators=1, bootstrap=False).fit(x, y).bag_counts(0)
 
 
 def brute_force_oob(model, x, hard=False):
     said = values_by_tree(model, x)
     if hard:
         said = np.eye(said.shape[2])[said.argmax(axis=2)]
-    outside = np.stack([model._bag_counts(i) == 0 for i in range(model.n_estimators_)])
+    outside = np.stack([model.bag_counts(i) == 0 for i in range(model.n_estimators_)])
     with np.errstate(invalid="ignore"):
         return (said * outside[:, :, None]).sum(axis=0) / outside.sum(axis=0)[:, None]
 
@@ -295,7 +298,7 @@ def test_rows_in_all_bags_have_no_estimate():
         ),
     ):
         model = RandomForestRegressor(n_estimators=3, oob_score=True).fit(x, y)
-    never = np.all([model._bag_counts(i) > 0 for i in range(3)], axis=0)
+    never = np.all([model.bag_counts(i) > 0 for i in range(3)], axis=0)
     np.testing.assert_array_equal(np.isnan(model.oob_prediction_), never)
     assert model.oob_score_ == pytest.approx(r2_score(y[~never], model.oob_prediction_[~never]))
 
@@ -340,7 +343,7 @@ def test_paths_lead_to_the_leaves(kind):
     model = kind(n_estimators=3, max_depth=4).fit(x, y)
     path, begin = model.decision_path(x[:20])
     assert path.shape == (20, begin[-1]) and len(begin) == 4
-    for i, tree in enumerate(model._forest.trees):
+    for i, tree in enumerate(model.ensemble_.trees):
         own = path[:, begin[i] : begin[i + 1]].toarray().astype(bool)
         assert own[:, 0].all() and own[np.arange(20), model.apply(x[:20])[:, i]].all()
         np.testing.assert_array_equal(own.sum(axis=1), tree.depth[model.apply(x[:20])[:, i]] + 1)
@@ -353,7 +356,7 @@ def test_importances_are_the_mean_over_trees():
     x, y = load_wine(return_X_y=True)
     model = RandomForestClassifier(n_estimators=10).fit(x, y)
     parts = []
-    for tree in model._forest.trees:
+    for tree in model.ensemble_.trees:
         total = np.zeros(13)
         for node in np.flatnonzero(tree.left >= 0):
             for child, sign in ((node, 1), (tree.left[node], -1), (tree.right[node], -1)):
@@ -410,9 +413,7 @@ def test_quantiles_are_those_of_the_weights_of_shared_leaves(kind, bootstrap, rn
     for r in range(len(new)):
         share = np.zeros(300)
         for t in range(10):
-            there = (
-                weight * (own[:, t] == leaves[r, t]) * (model._bag_counts(t) if bootstrap else 1)
-            )
+            there = weight * (own[:, t] == leaves[r, t]) * (model.bag_counts(t) if bootstrap else 1)
             share += there / there.sum() / 10
         order = np.argsort(y, kind="stable")
         order = order[share[order] > 0]
@@ -558,8 +559,8 @@ def test_leaves_say_what_their_rows_say(seed):
         **options,
     ).fit(x, y, weight)
     said = np.eye(3)[y][:, np.unique(y)] if kind in CLASSIFIERS else y[:, None]
-    for i, (tree, leaf) in enumerate(zip(model._forest.trees, model.apply(x).T, strict=True)):
-        own = weight * (model._bag_counts(i) if model.bootstrap else 1)
+    for i, (tree, leaf) in enumerate(zip(model.ensemble_.trees, model.apply(x).T, strict=True)):
+        own = weight * (model.bag_counts(i) if model.bootstrap else 1)
         for node in np.flatnonzero(tree.left < 0):
             inside = own * (leaf == node)
             assert (
@@ -576,8 +577,8 @@ def test_balanced_subsample_weighs_the_classes_of_each_bag():
     model = RandomForestClassifier(
         n_estimators=3, class_weight="balanced_subsample", max_depth=3
     ).fit(x, y)
-    for i, tree in enumerate(model._forest.trees):
-        counts = model._bag_counts(i)
+    for i, tree in enumerate(model.ensemble_.trees):
+        counts = model.bag_counts(i)
         weight = counts * compute_sample_weight(
             "balanced", y, indices=np.repeat(np.arange(300), counts)
         )
@@ -739,4 +740,4 @@ def test_unfitted(kind):
     with pytest.raises(NotFittedError):
         _ = kind().feature_importances_
     with pytest.raises(NotFittedError):
-        kind()._bag_counts(0)
+        kind().bag_counts(0)

@@ -140,7 +140,7 @@ def test_categories_of_any_kind(values, tmp_path):
 def test_categories_that_are_no_numbers_texts_or_times_say_so(tmp_path):
     column = np.array([(1, 2), (3, 4)] * 10 + [None], dtype=object)[:20, None]
     model = gb.DecisionTreeRegressor(categorical_features=[0]).fit(column, np.arange(20.0))
-    model._categories.values[0][:] = [complex(1), complex(2)]
+    model.ensemble_.categories.values[0][:] = [complex(1), complex(2)]
     with pytest.raises(
         TypeError,
         match=(
@@ -279,7 +279,7 @@ def test_only_fitted_estimators_of_the_library_can_be_saved(tmp_path):
 def test_predictions_that_are_no_numbers_are_not_saved(tmp_path):
     with np.errstate(all="ignore"):
         model = gb.DecisionTreeRegressor().fit(X, np.sign(Y) * 1.7e308)
-        assert not np.isfinite(model._forest.trees[0].value).all()
+        assert not np.isfinite(model.ensemble_.trees[0].value).all()
     with pytest.raises(
         gb.ModelFormatError, match="the value of a node has .*, which is not a finite number"
     ):

@@ -32,7 +32,7 @@ C = np.arange(20) % 2
 @pytest.mark.parametrize(("kind", "data"), BOTH)
 def test_leaves_and_paths(kind, data):
     model = kind(max_depth=4).fit(*data)
-    tree = model._forest.trees[0]
+    tree = model.ensemble_.trees[0]
     leaves, path = model.apply(data[0]), model.decision_path(data[0])
     assert (tree.left[leaves] < 0).all() and leaves.dtype == np.int64
     assert path.format == "csr" and path.shape == (len(leaves), len(tree.left))
@@ -143,7 +143,7 @@ def test_several_outputs_of_numbers(criterion):
         SklearnRegressor(random_state=0, **options).fit(x, y),
     )
     np.testing.assert_allclose(one.predict(x), other.predict(x))
-    np.testing.assert_allclose(one._forest.trees[0].impurity[0], other.tree_.impurity[0])
+    np.testing.assert_allclose(one.ensemble_.trees[0].impurity[0], other.tree_.impurity[0])
 
 
 def test_one_column_is_a_vector():
@@ -162,7 +162,7 @@ def test_class_weight():
     ]
     np.testing.assert_allclose(*[model.predict_proba(x.astype(np.float32)) for model in both])
     balanced = DecisionTreeClassifier(max_depth=1, class_weight="balanced").fit(x, y)
-    np.testing.assert_allclose(balanced._forest.trees[0].value[0], 0.5)
+    np.testing.assert_allclose(balanced.ensemble_.trees[0].value[0], 0.5)
     without = DecisionTreeClassifier(class_weight={0: 0, 1: 1}).fit(x, y)
     assert (
         without.get_n_leaves() == 1

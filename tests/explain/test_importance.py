@@ -1,5 +1,6 @@
 """Importances: brute force on tiny forests, laws, known answers."""
 
+import dataclasses
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,7 +22,7 @@ from gpuboost.backend import get_backend
 from gpuboost.data.coding import code_matrix
 from gpuboost.data.targets import TreeTargets
 from gpuboost.explain.out_of_bag import node_sums
-from gpuboost.model.tree import ClassicalForest
+from gpuboost.model.ensemble import Ensemble
 from gpuboost.training.trees import GrowingTree, TreeGrower, TreeParams
 
 OUT_OF_BAG = ("mda_oob", "mdi_oob", "ufi", "sobol_mda")
@@ -53,14 +54,19 @@ def grow_forest(x, y, n_trees=10, classes=False, seed=0, replace=True, **params)
         trees = grower.grow_all(
             n_trees, lambda i: GrowingTree(counts[i].astype(float), backend.mix_key(seed, 5, i))
         )
-    forest = ClassicalForest(trees)
-    model = SimpleNamespace(
-        _forest=forest, _bag_counts=lambda i: counts[i], _first_channel=targets.first_channel,
-        _check_fitted=lambda: forest, _check_rows=np.asarray, n_jobs=2, n_features_in_=x.shape[1],
-    )  # fmt: skip
-    if classes:
-        model.classes_ = [values for values, _ in codes] if y.shape[1] > 1 else codes[0][0]
-    return model
+    one = Ensemble.of_tree(trees[0], x.shape[1], targets.first_channel)
+    ensemble = dataclasses.replace(
+        one.with_trees(trees),
+        shares=classes,
+        classes=[values for values, _ in codes] if classes else None,
+    )
+    return SimpleNamespace(
+        ensemble_=ensemble,
+        bag_counts=lambda i: counts[i],
+        check_rows=np.asarray,
+        n_jobs=2,
+        n_features_in_=x.shape[1],
+    )
 
 
 def noise_and_signal(n=800, seed=0):
@@ -96,7 +102,8 @@ SMALL = ("two classes", "three classes", "numbers", "two outputs")
 
 def channels(model, y):
     y = np.asarray(y).reshape(len(y), -1)
-    return (y == model.classes_).astype(float) if hasattr(model, "classes_") else y.astype(float)
+    known = model.ensemble_.classes
+    return y.astype(float) if known is None else (y == known[0]).astype(float)
 
 
 def path(tree, row):
@@ -120,8 +127,8 @@ def test_mdi_oob_row_by_row(small, name):
     model, x, y = small[name]
     target = channels(model, y)
     expected = np.zeros(4)
-    for t, tree in enumerate(model._forest.trees):
-        counts = model._bag_counts(t)
+    for t, tree in enumerate(model.ensemble_.trees):
+        counts = model.bag_counts(t)
         outside = np.flatnonzero(counts == 0)
         mean = [
             np.average(target[rows], axis=0, weights=counts[rows])
@@ -133,7 +140,7 @@ def test_mdi_oob_row_by_row(small, name):
                 expected[tree.feature[parent]] += (
                     (mean[child] - mean[parent]) @ (target[i] - mean[0]) / len(outside)
                 )
-    expected /= len(model._forest.trees) * (2 if name == "two outputs" else 1)
+    expected /= len(model.ensemble_.trees) * (2 if name == "two outputs" else 1)
     np.testing.assert_allclose(importance.mdi_oob(model, x, y).values, expected, atol=1e-12)
 
 
@@ -145,10 +152,9 @@ def test_mdi_oob_of_the_bag_is_mdi(small, name, backend):
     """
     model, x, y = small[name]
     target = channels(model, y)
-    leaves = np.empty((len(x), 1), np.int32)
-    for t, tree in enumerate(model._forest.trees):
-        backend.find_leaves(x, ClassicalForest([tree]), leaves)
-        weight, sums = node_sums(tree, leaves[:, 0], model._bag_counts(t).astype(float), target)
+    for t, tree in enumerate(model.ensemble_.trees):
+        leaves = model.ensemble_.with_trees([tree]).leaves(x, backend)
+        weight, sums = node_sums(tree, leaves[:, 0], model.bag_counts(t).astype(float), target)
         np.testing.assert_allclose(weight, tree.cover)
         np.testing.assert_allclose(sums / weight[:, None], tree.value)
         product = (tree.value * (sums - weight[:, None] * tree.value[0])).sum(axis=1)
@@ -164,8 +170,8 @@ def test_ufi_by_pairs_of_rows(small, name):
     model, x, y = small[name]
     target = channels(model, y)
     expected = np.zeros(4)
-    for t, tree in enumerate(model._forest.trees):
-        counts = model._bag_counts(t)
+    for t, tree in enumerate(model.ensemble_.trees):
+        counts = model.bag_counts(t)
         members = [rows_of_node(tree, x, i) for i in range(len(tree.left))]
 
         def impurity(node, counts=counts, members=members):
@@ -187,7 +193,7 @@ def test_ufi_by_pairs_of_rows(small, name):
             left, right = impurity(tree.left[node]), impurity(tree.right[node])
             if left is not None and right is not None:
                 expected[tree.feature[node]] += impurity(node) - left - right
-    expected /= len(model._forest.trees) * (2 if name == "two outputs" else 1)
+    expected /= len(model.ensemble_.trees) * (2 if name == "two outputs" else 1)
     np.testing.assert_allclose(importance.ufi(model, x, y).values, expected, atol=1e-12)
 
 
@@ -218,12 +224,12 @@ def nodes_by_level(tree, row, ignored):
 def test_sobol_mda_by_sets_of_nodes(small, name):
     model, x, y = small[name]
     target = channels(model, y)
-    trees = model._forest.trees
+    trees = model.ensemble_.trees
     error = {}
     for ignored in (-1, 0, 1, 2, 3):
         total, n_trees = np.zeros_like(target), np.zeros(len(x))
         for t, tree in enumerate(trees):
-            counts = model._bag_counts(t)
+            counts = model.bag_counts(t)
             levels = [nodes_by_level(tree, row, ignored) for row in x]
             depth = max(map(len, levels))
             levels = [own + own[-1:] * (depth - len(own)) for own in levels]
@@ -283,10 +289,9 @@ def test_nominal_columns_go_through_the_projection(backend):
         coded, TreeTargets.of_values(y[:, None]), TreeParams("squared_error"), backend
     ).grow(GrowingTree(counts, 1))
     assert (tree.first_word >= 0).any()
-    forest = ClassicalForest([tree])
-    own, found = np.zeros((500, 1)), np.full((500, 1), np.nan)
-    backend.sum_values(x, forest, np.array([0, 1], np.int32), False, own)
-    backend.project_tree(x, forest, 0, -1, counts, y[:, None], found)
+    ensemble = Ensemble.of_tree(tree, 2, np.array([0, 1], np.int32))
+    own, found = ensemble.raw(x, backend).T, np.full((500, 1), np.nan)
+    backend.project_tree(x, ensemble, 0, -1, counts, y[:, None], found)
     outside = counts == 0
     np.testing.assert_allclose(found[outside], own[outside], atol=1e-9)
     assert np.isnan(found[~outside]).all()
@@ -488,7 +493,7 @@ def test_mdi_of_estimators(kind):
 def test_mdi_of_a_forest(small, name):
     model, _, _ = small[name]
     shares = []
-    for tree in model._forest.trees:
+    for tree in model.ensemble_.trees:
         inner = tree.left >= 0
         decrease = tree.cover * tree.impurity
         lost = decrease[inner] - decrease[tree.left[inner]] - decrease[tree.right[inner]]

@@ -205,7 +205,7 @@ def test_depth_and_numbers_of_boxes():
 
 def test_bars_show_shares():
     model, _ = wine()
-    root = model._forest.trees[0].value[0]
+    root = model.ensemble_.trees[0].value[0]
     bars = [
         p for p in gb.plot_tree(model, max_depth=0).patches if p.get_facecolor() != (1, 1, 1, 1)
     ]

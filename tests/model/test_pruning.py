@@ -20,7 +20,7 @@ def continuous_rows(classes, n_rows=400, seed=0):
 
 
 def tree_of(model):
-    return model._forest.trees[0]
+    return model.ensemble_.trees[0]
 
 
 def subtrees(tree, node=0):
@@ -139,7 +139,8 @@ def test_a_pruned_tree_is_a_tree():
             for row in passed
         ]
     )
-    model._forest = type(model._forest)([after])
+    model.ensemble_.trees[0] = after
+    model.ensemble_.__dict__.pop("walk_arrays", None)
     np.testing.assert_array_equal(model.predict_proba(x), before.value[stops])
 
 

@@ -163,10 +163,6 @@ def test_other_complaints():
     x, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="not fitted yet"):
         gb.plot_importance(gb.GPUBoostClassifier())
-    with pytest.raises(
-        ValueError, match="DecisionTreeClassifier has only the decrease of impurity"
-    ):
-        gb.plot_importance(gb.DecisionTreeClassifier().fit(x, y), importance_type="gain")
     with pytest.raises(ValueError, match="a table of importances has its own"):
         gb.plot_importance(gb.importance.mdi(gb.DecisionTreeClassifier().fit(x, y)), values=[1] * 4)
 

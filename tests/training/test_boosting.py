@@ -22,7 +22,7 @@ def make(seed=0, n=800, n_features=6, classes=0, missing=True):
 
 
 def trees(model):
-    return model._ensemble.forest.trees
+    return model.ensemble_.trees
 
 
 def depth_of(tree):
@@ -38,8 +38,8 @@ def test_predictions_are_the_sum_of_the_trees(policy, classes):
     x, y = make(classes=classes)
     kind = GPUBoostClassifier if classes else GPUBoostRegressor
     model = check_model(kind(n_estimators=4, grow_policy=policy).fit(x, y), len(x))
-    k = model._ensemble.forest.n_outputs
-    raw = np.repeat(model._ensemble.base_score[:, None], len(x), axis=1)
+    k = model.ensemble_.n_channels
+    raw = np.repeat(model.ensemble_.base_score[:, None], len(x), axis=1)
     for t, tree in enumerate(trees(model)):
         raw[t % k] += reference.predict_tree(tree, x)
     predicted = model.predict(x) if not classes else model.decision_function(x).T.reshape(k, -1)
@@ -58,7 +58,7 @@ def test_large_trees_predict_alike():
     assert trees(model)[0].n_leaves > 256
     expected = sum(
         (reference.predict_tree(tree, x) for tree in trees(model)),
-        start=model._ensemble.base_score[0],
+        start=model.ensemble_.base_score[0],
     )
     np.testing.assert_array_equal(model.predict(x), expected)
 

@@ -22,7 +22,7 @@ def pair(criterion):
 
 
 def tree_of(model):
-    return model._forest.trees[0]
+    return model.ensemble_.trees[0]
 
 
 def rows_of_nodes(model, x):
