@@ -22,6 +22,7 @@ from gpuboost.benchmarks.peers import OURS, PEERS, Settings, available, make
 from gpuboost.cli.common import add_json, say, write_json
 from gpuboost.cli.data_options import columns_found
 from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
+from gpuboost.objectives import scores
 from gpuboost.progress import Progress
 
 SUMMARY = (
@@ -124,9 +125,9 @@ class DemoSet:
         y = self.parts.y_test
         loss = held_out_loss(self.task, y, prediction)
         if self.task == "regression":
-            return loss, float(1.0 - np.mean((prediction - y) ** 2) / np.var(y))
+            return loss, scores.r2(y, prediction)
         labels = prediction > 0.5 if self.task == "binary" else prediction.argmax(axis=1)
-        return loss, float(np.mean(labels == y))
+        return loss, scores.accuracy(y, labels)
 
 
 def run(args: argparse.Namespace) -> int:
