@@ -18,7 +18,8 @@ from threadpoolctl import threadpool_limits
 from gpuboost.atomic_files import atomic_write
 from gpuboost.backend import n_threads
 from gpuboost.benchmarks.datasets import METRICS, Data, held_out_loss, split_rows
-from gpuboost.benchmarks.peers import OURS, PEERS, Settings, available, make
+from gpuboost.benchmarks.peers import OURS, PEERS, Settings, available
+from gpuboost.benchmarks.workloads import make
 from gpuboost.cli.common import add_json, say, write_json
 from gpuboost.cli.data_options import columns_found
 from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
