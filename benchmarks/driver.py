@@ -51,8 +51,6 @@ class Step:
     """A job that was measured, or passed over."""
 
     job: Job
-    repetition: int
-    number: int
     run: Run | None  # None: it was not necessary
 
 
@@ -141,13 +139,13 @@ def measure_all(
     Repetitions outside, libraries inside: a slow quarter of an hour of the machine hits all of
     them."""
     for repetition in range(repeat):
-        for number, job in enumerate(jobs, 1):
+        for job in jobs:
             if len(runs[job.key]) > repetition or (repetition > 0 and far_behind(job, runs, jobs)):
-                yield Step(job, repetition, number, None)
+                yield Step(job, None)
                 continue
             run = too_long_before(job, runs) or measure(job)
             runs[job.key].append(run)
-            yield Step(job, repetition, number, run)
+            yield Step(job, run)
 
 
 def too_long_before(job: Job, runs: dict[str, list[Run]]) -> Run | None:
