@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.benchmarks import peers, report
+from gpuboost.benchmarks import report, workloads
 from gpuboost.benchmarks.datasets import METRICS, RealSet, held_out_loss, real_sets, split_rows
 from gpuboost.benchmarks.peers import OURS, Settings
 from gpuboost.benchmarks.timing import RESULTS, machine_record, with_ending, write_json
@@ -73,7 +73,7 @@ def losses_of_split(data: RealSet, seed: int, threads: int) -> dict[str, float]:
     x_train, x_test = np.ascontiguousarray(data.x[train]), np.ascontiguousarray(data.x[test])
     losses = {}
     for name, (library, settings) in MODELS.items():
-        peer = peers.make(library, data.task, settings, threads)
+        peer = workloads.make(library, data.task, settings, threads)
         peer.fit(x_train, data.y[train])
         losses[name] = held_out_loss(data.task, data.y[test], peer.predict(x_test))
     return losses

@@ -19,7 +19,7 @@ from gpuboost.benchmarks import datasets, peers
 from gpuboost.benchmarks.peers import OURS, PEERS
 from gpuboost.benchmarks.timing import CHECKOUT, ROOT, machine_record, write_json
 from gpuboost.benchmarks.worker import Where, save
-from gpuboost.benchmarks.workloads import Workload
+from gpuboost.benchmarks.workloads import Workload, adapter
 
 #: A library whose first fit took this many times the best one's is not measured again.
 FAR_BEHIND = 4.0
@@ -34,7 +34,7 @@ Record = dict[str, Any]
 class Job:
     """One line of the result."""
 
-    workload: Any  # with a name, a title and settings
+    workload: Workload
     peer: str
     threads: int
     # key of a smaller job of this library: if that took too long, this one is not tried
@@ -51,30 +51,7 @@ class Step:
     """A job that was measured, or passed over."""
 
     job: Job
-    repetition: int
-    number: int
     run: Run | None  # None: it was not necessary
-
-    def line(self, repeat: int, n_jobs: int) -> str:
-        """The step in a line."""
-        job = self.job
-        where = (
-            f"[{self.repetition + 1}/{repeat}, {self.number}/{n_jobs}] "
-            f"{job.workload.name}, threads {job.threads}, {job.peer}"
-        )
-        return f"{where}: {'not again' if self.run is None else run_text(self.run)}"
-
-
-def run_text(run: Run) -> str:
-    """A measurement in a few words."""
-    if "error" in run:
-        return f"FAILED: {run['error']}"
-    binning = "" if run["binning"] is None else f" (binning {run['binning']:.3f})"
-    latency = f", one row {run['latency'] * 1e6:.0f} µs" if run.get("latency") else ""
-    return (
-        f"fit {run['fit']:.3f} s{binning}, predict {run['predict']:.3f} s{latency}, loss "
-        f"{run['loss']:.5f}"
-    )
 
 
 # --- what can be measured here
@@ -115,7 +92,7 @@ def jobs_of(
         for w in workloads
         for t in threads
         for peer in names
-        if w.settings.order in PEERS[peer].growth
+        if adapter(peer, w.settings.order) is not None
     ]
 
 
@@ -162,13 +139,13 @@ def measure_all(
     Repetitions outside, libraries inside: a slow quarter of an hour of the machine hits all of
     them."""
     for repetition in range(repeat):
-        for number, job in enumerate(jobs, 1):
+        for job in jobs:
             if len(runs[job.key]) > repetition or (repetition > 0 and far_behind(job, runs, jobs)):
-                yield Step(job, repetition, number, None)
+                yield Step(job, None)
                 continue
             run = too_long_before(job, runs) or measure(job)
             runs[job.key].append(run)
-            yield Step(job, repetition, number, run)
+            yield Step(job, run)
 
 
 def too_long_before(job: Job, runs: dict[str, list[Run]]) -> Run | None:
@@ -352,7 +329,7 @@ class Comparison:
                 "n_test": job.workload.n_test,
                 "threads": job.threads,
                 "peer": job.peer,
-                "growth": PEERS[job.peer].growth[job.workload.settings.order],
+                "growth": _growth(job),
                 "settings": asdict(job.workload.settings),
                 "best": summarise(self.runs[job.key]),
                 "loss_gap": self.gaps.get(job.key),
@@ -361,6 +338,12 @@ class Comparison:
             for job in self.plan.jobs
             if self.runs[job.key]
         ]
+
+
+def _growth(job: Job) -> str:
+    """What the library does for this order of growth."""
+    kind, order = adapter(job.peer, job.workload.settings.order), job.workload.settings.order
+    return kind.growth[order] if kind is not None else order
 
 
 def _losses_file(job: Job, folder: Path) -> Path:

@@ -23,10 +23,12 @@ class Settings:
     """What is the same for all libraries."""
 
     trees: int  # rounds; with several classes each has one tree per class
-    order: str  # "depthwise", "leafwise" or "symmetric"
-    depth: int | None = None  # for depthwise and symmetric
+    # of boosted trees "depthwise", "leafwise" or "symmetric", else see forests.py
+    order: str
+    depth: int | None = None  # for depthwise, symmetric and "forest"
     leaves: int | None = None  # for leafwise
     bins: int = 256
+    features: int | None = None  # of a node, in forests; None: all
     learning_rate: float = 0.1
     reg_lambda: float = 1.0
     min_child_weight: float = 1.0
@@ -476,8 +478,3 @@ PEERS: dict[str, type[Peer]] = {
 def available(name: str) -> bool:
     """Whether the library is installed."""
     return importlib.util.find_spec(PEERS[name].package) is not None
-
-
-def make(name: str, task: str, settings: Settings, threads: int, device: str = "cpu") -> Peer:
-    """A library set up for a task."""
-    return PEERS[name](task, settings, threads, device)

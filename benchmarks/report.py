@@ -1,14 +1,10 @@
-"""Results as people read them: Markdown tables and a plot."""
+"""Results as people read them: Markdown tables."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from gpuboost.benchmarks.peers import OURS
-
-#: Okabe-Ito colours, which people with any colour vision can tell apart.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 
 #: Cores taken by other work from which a measurement is called disturbed.
 DISTURBED = 0.15
@@ -136,6 +132,7 @@ def _compare_table(rows: list[Row]) -> str:
         "ratio",
     ]
     header += ["one row, µs", "ratio", "memory growth, MB", f"held-out {rows[0]['metric']}"]
+    header += ["held-out accuracy"] if any("accuracy" in row["best"] for row in rows) else []
     lines = []
     for row in rows:
         best = row["best"]
@@ -159,7 +156,8 @@ def _compare_table(rows: list[Row]) -> str:
                 times(ratio(row, rows, "latency")),
                 number(best["rss_growth"], ".0f", 1e-6),
                 f"{best['loss']:.5f}",
-            ]
+                number(best.get("accuracy"), ".4f"),
+            ][: len(header)]
         )
     return markdown_table(header, lines, text_columns=2)
 
@@ -195,129 +193,3 @@ def disturbed_line(rows: list[Row], cores: int) -> str:
         if disturbed
         else ""
     )
-
-
-# --- plot
-
-
-def plot_ratios(record: Row, path: Path) -> None:
-    """Bars of every library's time over ours.
-
-    A row of panels for each workload, fit, predict and single rows side by side.
-    """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    by_group = groups(record)
-    workloads = list(dict.fromkeys(name for name, _ in by_group))
-    threads = sorted({t for _, t in by_group})
-    columns = [("fit", "fit"), ("predict", "predict, many rows"), ("latency", "predict, one row")]
-    shown = {w: _others(by_group, w) for w in workloads}
-    shown = {w: names for w, names in shown.items() if names}
-    if not shown:
-        return
-    heights = [len(names) * len(threads) + 1.5 for names in shown.values()]
-    figure, axes = plt.subplots(
-        len(shown),
-        len(columns),
-        figsize=(12, 0.25 * sum(heights) + 1.6),
-        squeeze=False,
-        height_ratios=heights,
-        sharex="col",
-        layout="constrained",
-    )
-    for line, (workload, names) in zip(axes, shown.items(), strict=True):
-        for axis, (key, label) in zip(line, columns, strict=True):
-            _bars(axis, by_group, workload, names, threads, key)
-            axis.set_title(f"{workload}: {label}", fontsize=9, loc="left")
-    for axis in axes[-1]:
-        axis.set_xlabel("time / gpuboost's time (log scale)", fontsize=9)
-    if len(threads) > 1:
-        handles = [plt.Rectangle((0, 0), 1, 1, color=COLOURS[i]) for i in range(len(threads))]
-        figure.legend(
-            handles,
-            [f"{t} thread{'s' if t > 1 else ''}" for t in threads],
-            loc="outside lower center",
-            ncols=len(threads),
-            frameon=False,
-        )
-    machine = record["machine"]
-    trial = f"; rows scaled by {record['scale']}: a trial" if record["scale"] != 1.0 else ""
-    figure.suptitle(
-        f"Right of the line: gpuboost is faster  ({machine['cpu']}, {machine['cores']} cores, "
-        f"{machine['date']}{trial})",
-        fontsize=11,
-    )
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
-
-
-def _others(by_group: dict[tuple[str, int], list[Row]], workload: str) -> list[str]:
-    """Libraries that have a ratio in this workload."""
-    return list(
-        dict.fromkeys(
-            row["peer"]
-            for (name, _), rows in by_group.items()
-            if name == workload
-            for row in rows
-            if row["peer"] != OURS and ratio(row, rows, "fit") is not None
-        )
-    )
-
-
-def _bars(
-    axis: Any,
-    by_group: dict[tuple[str, int], list[Row]],
-    workload: str,
-    names: list[str],
-    threads: list[int],
-    key: str,
-) -> None:
-    """One panel: a bar from 1 to the ratio for each library and number of threads."""
-    from matplotlib.ticker import FuncFormatter, LogLocator
-
-    thick = 0.8 / len(threads)
-    for i, t in enumerate(threads):
-        rows = by_group.get((workload, t), [])
-        found = {row["peer"]: ratio(row, rows, key) for row in rows}
-        for at, name in enumerate(names):
-            value = found.get(name)
-            y = at + (i - (len(threads) - 1) / 2) * thick
-            if value is not None:
-                axis.barh(
-                    y, value - 1, left=1, height=0.92 * thick, color=COLOURS[i % len(COLOURS)]
-                )
-                axis.annotate(
-                    f"{value:.2f}",
-                    (max(value, 1), y),
-                    xytext=(3, 0),
-                    textcoords="offset points",
-                    va="center",
-                    fontsize=7,
-                )
-    axis.axvline(1, color="black", linewidth=1)
-    axis.set_xscale("log")
-    axis.set_yticks(range(len(names)), names if key == "fit" else [""] * len(names), fontsize=9)
-    axis.set_ylim(len(names) - 0.4, -0.6)
-    axis.margins(x=0.12)
-    # the line at 1 stays inside, and a panel of ratios near 1 is not blown up
-    axis.update_datalim([(0.9, 0), (2.0, 0)])
-    axis.autoscale_view()
-    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-    axis.minorticks_off()
-    axis.tick_params(axis="x", labelsize=8)
-    axis.spines[["top", "right"]].set_visible(False)
-    if not axis.patches:
-        axis.text(
-            0.5,
-            0.5,
-            "not measured",
-            transform=axis.transAxes,
-            ha="center",
-            va="center",
-            fontsize=8,
-            color="0.5",
-        )

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.benchmarks import datasets, peers
+from gpuboost.benchmarks import datasets, workloads
 from gpuboost.benchmarks.datasets import Data
 from gpuboost.benchmarks.peers import Peer, Settings
 from gpuboost.benchmarks.timing import (
@@ -32,6 +32,7 @@ from gpuboost.benchmarks.timing import (
     resident_memory,
     write_json,
 )
+from gpuboost.objectives.scores import accuracy
 
 #: Values (rows x features) of the warm-up data: enough for every kernel and thread pool that the
 #: real data will meet, still a blink.
@@ -51,7 +52,9 @@ def run_worker(job: dict[str, Any]) -> None:
     settings = Settings(**job["settings"])
     data = load(Path(job["data"]), job["task"])
     where = Where(job["device"], job["input"])
-    make = partial(peers.make, job["peer"], data.task, threads=job["threads"], device=where.device)
+    make = partial(
+        workloads.make, job["peer"], data.task, threads=job["threads"], device=where.device
+    )
     warm_up(make, data, settings, where)
     data = replace(data, x_train=where.put(data.x_train), x_test=where.put(data.x_test))
     peer = make(settings)
@@ -130,9 +133,7 @@ def measure_fit(peer: Peer, data: Data) -> dict[str, Any]:
     }
 
 
-def measure_predict(
-    peer: Peer, data: Data, where: Where, losses_file: Path | None = None
-) -> dict[str, Any]:
+def measure_predict(peer: Peer, data: Data, where: Where, losses_file: Path) -> dict[str, Any]:
     """Seconds to predict the held-out part, and its loss.
 
     Those of the single rows go to a file, to compare libraries row by row.
@@ -143,13 +144,17 @@ def measure_predict(
         where.wait()
         return prediction
 
-    losses = datasets.row_losses(data.task, data.y_test, where.take(predict()))
-    if losses_file is not None:
-        np.save(losses_file, losses)
-    return {
+    prediction = where.take(predict())
+    losses = datasets.row_losses(data.task, data.y_test, prediction)
+    np.save(losses_file, losses)
+    found = {
         "predict": best_of(predict, PREDICT_CALLS, budget=PREDICT_SECONDS),
         "loss": datasets.mean_loss(data.task, losses),
     }
+    if data.task != "regression":
+        labels = prediction > 0.5 if data.task == "binary" else prediction.argmax(axis=1)
+        found["accuracy"] = accuracy(data.y_test, labels)
+    return found
 
 
 def measure_latency(peer: Peer, data: Data) -> float:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from gpuboost.benchmarks import datasets
 from gpuboost.benchmarks.datasets import Data
-from gpuboost.benchmarks.peers import Settings
+from gpuboost.benchmarks.forests import FORESTS, TREES
+from gpuboost.benchmarks.peers import OURS, PEERS, Peer, Settings
 
 #: Fewest rows that a scale leaves.
 LEAST_ROWS = 500
@@ -43,9 +44,21 @@ class Workload:
         )
 
     @property
+    def boosted(self) -> bool:
+        """Whether its trees are boosted: others are compared on the CPU only."""
+        return self.settings.order in PEERS[OURS].growth
+
+    @property
     def title(self) -> str:
         """One line for people."""
         s = self.settings
+        if not self.boosted:
+            trees = "one tree on all rows, exact cuts" if s.order == "tree" else f"{s.trees} trees"
+            depth = "no limit of depth" if s.depth is None else f"depth {s.depth}"
+            return (
+                f"{self.n_train:,} x {self.n_features} {self.task}, {trees}, {depth}, "
+                f"{s.features or 'all'} features a node"
+            )
         size = f"{s.leaves} leaves" if s.leaves else f"depth {s.depth}"
         what = f"{self.n_classes} classes" if self.task == "multiclass" else self.task
         trees = f"{s.trees} {'rounds' if self.task == 'multiclass' else 'trees'}, {size} {s.order}"
@@ -116,5 +129,36 @@ WORKLOADS = {
             Settings(100, "leafwise", leaves=31),
             latency=True,
         ),
+        Workload(
+            "forest-depth-12",
+            "binary",
+            200_000,
+            50_000,
+            28,
+            Settings(100, "forest", depth=12, features=5),
+        ),
+        Workload(
+            "forest-unlimited",
+            "binary",
+            200_000,
+            50_000,
+            28,
+            Settings(100, "deep forest", features=5),
+        ),
+        Workload("tree-exact", "binary", 50_000, 50_000, 20, Settings(1, "tree")),
     )
 }
+
+
+def adapter(peer: str, order: str) -> type[Peer] | None:
+    """The adapter of a library that grows trees in this order; None if it has none."""
+    kinds = (table.get(peer) for table in (PEERS, FORESTS, TREES))
+    return next((kind for kind in kinds if kind is not None and order in kind.growth), None)
+
+
+def make(name: str, task: str, settings: Settings, threads: int, device: str = "cpu") -> Peer:
+    """A library set up for a task."""
+    kind = adapter(name, settings.order)
+    if kind is None:
+        raise ValueError(f"{name} grows no trees in the order {settings.order!r}")
+    return kind(task, settings, threads, device)

@@ -17,7 +17,7 @@ FOREST = {"n_estimators": 4, "max_depth": 5}
 
 def load_fuzz():
     spec = importlib.util.spec_from_file_location(
-        "fuzz_model_files", ROOT / "benchmarks" / "fuzz_model_files.py"
+        "fuzz_files", ROOT / "tests" / "model" / "fuzz_files.py"
     )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

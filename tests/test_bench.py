@@ -175,6 +175,24 @@ def test_a_small_run(tmp_path, capsys, monkeypatch):
     assert written["commands"] == [f"gpuboost bench {options}"]
 
 
+def test_forests_and_trees(tmp_path, monkeypatch):
+    """The same commands measure them, with every library that grows them."""
+    monkeypatch.chdir(tmp_path)
+    options = "--workloads forest-depth-12,forest-unlimited,tree-exact --threads 1 --scale 0.0025"
+    assert main(["bench", *options.split(), "--report"]) == 0
+    written = json.loads((tmp_path / "gpuboost-bench.json").read_text())
+    assert [r["peer"] for r in written["results"]] == [
+        *("gpuboost", "xgboost", "lightgbm", "sklearn"),
+        *("gpuboost", "xgboost", "sklearn"),
+        *("gpuboost", "sklearn"),
+    ]
+    for r in written["results"]:
+        assert r["best"]["accuracy"] > 0.5, r
+    assert "held-out accuracy" in (tmp_path / "gpuboost-bench.md").read_text()
+    text = Page((tmp_path / "gpuboost-bench.html").read_text()).text
+    assert "forest-unlimited, 1 thread" in text and "exact, bags with replacement" in text
+
+
 def test_a_worker_that_fails_says_why(tmp_path):
     order = {"threads": 1, "result": ""}
     assert (
@@ -606,3 +624,9 @@ def test_arrays_on_a_gpu_leave_out_who_cannot_take_them(monkeypatch):
     )
     monkeypatch.setattr(driver, "emulated", lambda: True)
     assert "emulated" in driver.problem_of("xgboost", Where("cuda", "host"))
+
+
+def test_forests_are_compared_on_the_cpu_only(capsys, monkeypatch):
+    monkeypatch.setattr(peers.GPUBoost, "cuda_problem", classmethod(lambda cls: None))
+    assert main(["bench", "--device", "cuda", "--workloads", "small-1k,tree-exact"]) == 2
+    assert "tree-exact: forests and trees are compared on the CPU only" in capsys.readouterr().err

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpuboost.benchmarks.compare import choice
 from gpuboost.benchmarks.driver import Comparison, Plan, jobs_of, missing, problem_of, summarise
 from gpuboost.benchmarks.findings import failures, text_table, where_we_lose
 from gpuboost.benchmarks.page import check_packages, check_record, write_page
@@ -40,6 +39,7 @@ examples:
   gpuboost bench --full --report                   everything, for a page: about 40 minutes on two cores
   gpuboost bench --sweeps rows,depth --report      only how cost grows with rows and with depth
   gpuboost bench --workloads higgs-depth --scale 1 --repeat 3 --threads 1,2
+  gpuboost bench --workloads forest-depth-12,forest-unlimited,tree-exact --scale 1 --timeout 1800
   gpuboost bench --full --report --resume          go on where a run was interrupted
   gpuboost bench --report-from gpuboost-bench.json --report page.html    draw the page again, measure nothing
 
@@ -65,7 +65,7 @@ class Preset:
 
 
 QUICK = Preset(
-    ("higgs-depth", "higgs-leaves", "higgs-symmetric", "small-1k"),
+    ("higgs-depth", "higgs-leaves", "higgs-symmetric", "small-1k", "forest-depth-12"),
     (),
     scale=0.1,
     repeat=1,
@@ -105,13 +105,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--workloads",
-        type=choice(list(WORKLOADS)),
+        type=_choice(list(WORKLOADS)),
         metavar="NAMES",
         help="only these (and those of --sweeps)",
     )
     parser.add_argument(
         "--sweeps",
-        type=choice(list(FACTORS)),
+        type=_choice(list(FACTORS)),
         metavar="NAMES",
         help="factors to vary, only these (and --workloads)",
     )
@@ -120,7 +120,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--peers",
-        type=choice(list(PEERS)),
+        type=_choice(list(PEERS)),
         metavar="NAMES",
         help="libraries (default: all that are installed)",
     )
@@ -167,6 +167,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="measure nothing: make the page from the JSON of an earlier run",
     )
     add_json(parser)
+
+
+def _choice(allowed: list[str]) -> Any:
+    """A parser of names that are separated by commas."""
+
+    def parse(text: str) -> list[str]:
+        names = [name for name in text.split(",") if name]
+        unknown = sorted(set(names) - set(allowed))
+        if unknown:
+            raise argparse.ArgumentTypeError(
+                f"unknown: {', '.join(unknown)}; there are {', '.join(allowed)}"
+            )
+        if not names:
+            raise argparse.ArgumentTypeError(f"no name is given; there are {', '.join(allowed)}")
+        return list(dict.fromkeys(names))
+
+    return parse
 
 
 def _number(
@@ -247,6 +264,11 @@ def _plan(args: argparse.Namespace) -> Plan:
         )
     if where.device == "cuda" and (problem := PEERS[OURS].cuda_problem()):
         raise CliError(f"--device cuda cannot be measured here: {problem}")
+    if where.device == "cuda":
+        on_cpu = [name for name in workloads if not WORKLOADS[name].boosted]
+        if chosen and on_cpu:
+            raise CliError(f"{', '.join(on_cpu)}: forests and trees are compared on the CPU only")
+        workloads = [name for name in workloads if name not in on_cpu]
     peers, left_out = _peers(args.peers or list(PEERS), where)
     scale = args.scale if args.scale is not None else preset.scale
     threads = args.threads or [cores()]

@@ -18,11 +18,13 @@ from threadpoolctl import threadpool_limits
 from gpuboost.atomic_files import atomic_write
 from gpuboost.backend import n_threads
 from gpuboost.benchmarks.datasets import METRICS, Data, held_out_loss, split_rows
-from gpuboost.benchmarks.peers import OURS, PEERS, Settings, available, make
+from gpuboost.benchmarks.peers import OURS, PEERS, Settings, available
+from gpuboost.benchmarks.workloads import make
 from gpuboost.cli.common import add_json, say, write_json
 from gpuboost.cli.data_options import columns_found
 from gpuboost.estimators.base import name_columns
 from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
+from gpuboost.objectives import scores
 from gpuboost.progress import Progress
 
 SUMMARY = (
@@ -125,9 +127,9 @@ class DemoSet:
         y = self.parts.y_test
         loss = held_out_loss(self.task, y, prediction)
         if self.task == "regression":
-            return loss, float(1.0 - np.mean((prediction - y) ** 2) / np.var(y))
+            return loss, scores.r2(y, prediction)
         labels = prediction > 0.5 if self.task == "binary" else prediction.argmax(axis=1)
-        return loss, float(np.mean(labels == y))
+        return loss, scores.accuracy(y, labels)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -21,8 +21,8 @@ from gpuboost.cli.data_options import (
     open_with_options,
 )
 from gpuboost.cli.parameters import MODELS, check_parameters, make_model, read_parameters
-from gpuboost.cli.scores import scores
 from gpuboost.estimators.base import name_columns
+from gpuboost.objectives import scores
 from gpuboost.optional import load
 from gpuboost.tables import Part, TrainingData, read_training, read_validation
 from gpuboost.tables.errors import check_columns, shortened
@@ -140,9 +140,9 @@ def run(args: argparse.Namespace) -> int:
     tell(f"model: {type(model).__name__} on {device}, {n_threads(model.n_jobs)} threads")
     _fit(model, data.train, target.train, valid, y_valid)
     fitted = time.perf_counter()
-    found = {"train": scores(model, *_first(data.train, target.train, SCORED_ROWS))}
+    found = {"train": _scores(model, *_first(data.train, target.train, SCORED_ROWS))}
     if valid is not None and y_valid is not None:
-        found["valid"] = scores(model, valid.x, y_valid, valid.weight)
+        found["valid"] = _scores(model, valid.x, y_valid, valid.weight)
     _dress(model, schema, target, parameters)
     with naming(args.out):
         model.save_model(args.out)
@@ -308,6 +308,27 @@ def _dress(model: Any, schema: TableSchema, target: Target, parameters: dict[str
             model.class_weight = {
                 target.classes[code].item(): weight for code, weight in weights.items()
             }
+
+
+def _scores(
+    model: Any, x: np.ndarray, y: np.ndarray, weight: np.ndarray | None
+) -> dict[str, float]:
+    """Metrics by name; ``y`` holds places in ``model.classes_``, or numbers."""
+    if not hasattr(model, "classes_"):
+        prediction = model.predict(x)
+        found = {
+            "rmse": scores.rmse(y, prediction, weight),
+            "mae": scores.absolute_error(y, prediction, weight),
+            "r2": scores.r2(y, prediction, weight),
+        }
+        return {name: value for name, value in found.items() if not np.isnan(value)}
+    shares = model.predict_proba(x)
+    wrong = scores.error(y, shares.argmax(axis=1), weight)
+    found = {"logloss": scores.log_loss(y, shares, weight), "error": wrong}
+    if shares.shape[1] > 2:
+        return {f"m{name}": value for name, value in found.items()}
+    area = scores.auc(y, shares[:, 1], weight)
+    return found | ({"auc": area} if np.isfinite(area) else {})
 
 
 def _record(

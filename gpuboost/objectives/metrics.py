@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuboost.objectives.scores import auc
 from gpuboost.scalar.formulas import exp, log, softplus
 
 
@@ -129,19 +130,6 @@ ROW_METRICS = (
 )
 
 
-def auc(y: np.ndarray, raw: np.ndarray, weight: np.ndarray) -> float:
-    """Area under the ROC curve; ties count half."""
-    order = np.argsort(raw[0], kind="stable")
-    score, positive = raw[0][order], y[order] > 0.5
-    w = weight[order] if weight.size else np.ones(y.size)
-    _, start = np.unique(score, return_index=True)
-    pos = np.add.reduceat(np.where(positive, w, 0.0), start)
-    neg = np.add.reduceat(np.where(positive, 0.0, w), start)
-    below = np.concatenate([[0.0], np.cumsum(neg)[:-1]])
-    both = pos.sum() * neg.sum()
-    return float((pos * (below + 0.5 * neg)).sum() / both) if both > 0 else math.nan
-
-
 def resolve_metrics(
     eval_metric: Any, task: str, default: str, predict: Callable[[Any, np.ndarray], np.ndarray]
 ) -> list[Metric]:
@@ -172,7 +160,7 @@ def _resolve(
     if name == "auc":
         return Metric(
             "auc",
-            _on_host(lambda backend, y, raw, weight: auc(y, raw, weight)),
+            _on_host(lambda _, y, raw, weight: auc(y, raw[0], weight if weight.size else None)),
             higher_is_better=True,
         )
     return Metric(

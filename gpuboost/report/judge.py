@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpuboost.explain.importance import Importance
-from gpuboost.objectives.metrics import auc
+from gpuboost.objectives import scores
 from gpuboost.report.subject import Answer, Output, Rows, Subject
 
 #: Rows that columns are permuted in, columns, and times each.
@@ -26,40 +26,24 @@ HIGHER_IS_BETTER = ("AUC", "accuracy", "R²")
 def measures(output: Output, y: np.ndarray, weight: np.ndarray, answer: Answer) -> dict[str, float]:
     """Metrics of one output by name; NaN where the rows do not define one."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if answer.shares is None:
-            return _of_values(y, weight, answer.prediction)
-        right = float(np.average(answer.prediction == y, weights=weight))
-        found = {"log loss": log_loss(y, weight, answer.shares), "accuracy": right}
+        prediction, shares = answer.prediction, answer.shares
+        if shares is None:
+            return {
+                "RMSE": scores.rmse(y, prediction, weight),
+                "MAE": scores.absolute_error(y, prediction, weight),
+                "R²": scores.r2(y, prediction, weight),
+            }
+        found = {
+            "log loss": scores.log_loss(y, shares, weight),
+            "accuracy": scores.accuracy(y, prediction, weight),
+        }
         if output.task != "binary":
             return found
-        p = answer.shares[:, 1]
-        area = auc(y.astype(np.float64), p[None], weight)
         return {
-            "AUC": area,
+            "AUC": scores.auc(y, shares[:, 1], weight),
             **found,
-            "Brier score": float(np.average((p - y) ** 2, weights=weight)),
+            "Brier score": scores.squared_error(y, shares[:, 1], weight),
         }
-
-
-def _of_values(y: np.ndarray, weight: np.ndarray, prediction: np.ndarray) -> dict[str, float]:
-    error = prediction - y
-    squares = float(np.average(error**2, weights=weight))
-    spread = float(np.average((y - np.average(y, weights=weight)) ** 2, weights=weight))
-    varies = (y[weight > 0] != y[weight > 0][0]).any()
-    return {
-        "RMSE": float(np.sqrt(squares)),
-        "MAE": float(np.average(np.abs(error), weights=weight)),
-        "R²": 1.0 - squares / spread if varies and spread > 0 else float("nan"),
-    }
-
-
-def log_loss(y: np.ndarray, weight: np.ndarray, shares: np.ndarray) -> float:
-    """Mean of -log of the probability of what happened.
-
-    A probability of 0 counts as the smallest step from 1.
-    """
-    p = shares[np.arange(len(y)), y]
-    return float(np.average(-np.log(np.clip(p, np.finfo(np.float64).eps, 1.0)), weights=weight))
 
 
 def baseline(output: Output, y: np.ndarray, weight: np.ndarray, n_rows: int) -> Answer:
@@ -157,18 +141,14 @@ def roc(
 def rounds_on_rows(subject: Subject, rows: Rows) -> tuple[str, list[float], int] | None:
     """(metric, its value after each round, on how many rows); None for models without rounds."""
     plain, output = subject.plain, subject.outputs[0]
-    name = "staged_predict" if output.classes is None else "staged_predict_proba"
-    if not hasattr(plain, name) or len(subject.outputs) > 1:
+    method = "staged_predict" if output.classes is None else "staged_predict_proba"
+    stages = getattr(plain, method, None)
+    if stages is None or len(subject.outputs) > 1:
         return None
     rows = rows.sample(affordable(len(subject.trees)))
     y, weight = rows.y[0], rows.weight
-    values = []
-    for stage in getattr(plain, name)(rows.x):
-        if output.classes is None:
-            values.append(float(np.sqrt(np.average((stage - y) ** 2, weights=weight))))
-        else:
-            values.append(log_loss(y, weight, stage))
-    return "RMSE" if output.classes is None else "log loss", values, len(rows)
+    name, score = ("RMSE", scores.rmse) if output.classes is None else ("log loss", scores.log_loss)
+    return name, [score(y, stage, weight) for stage in stages(rows.x)], len(rows)
 
 
 def affordable(n_trees: int) -> int:
@@ -215,12 +195,8 @@ def _losses(subject: Subject, rows: Rows, x: np.ndarray) -> float:
     found = []
     for y, answer in zip(rows.y, subject.answers(x), strict=True):
         if answer.shares is not None:
-            found.append(log_loss(y, rows.weight, answer.shares))
+            found.append(scores.log_loss(y, answer.shares, rows.weight))
         else:
-            spread = np.average((y - np.average(y, weights=rows.weight)) ** 2, weights=rows.weight)
-            found.append(
-                float(
-                    np.average((answer.prediction - y) ** 2, weights=rows.weight) / (spread or 1.0)
-                )
-            )
+            loss = scores.squared_error(y, answer.prediction, rows.weight)
+            found.append(loss / (scores.variance(y, rows.weight) or 1.0))
     return float(np.mean(found))

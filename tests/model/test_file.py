@@ -302,7 +302,7 @@ def test_files_that_cannot_be_read_are_errors_of_the_system(tmp_path):
 def test_three_thousand_damaged_files(tmp_path):
     """Each loads equal, or is refused, or (changed behind the checksum) is another valid model.
 
-    Benchmarks/fuzz_model_files.py has more.
+    ``tests/model/fuzz_files.py`` makes as many as one likes.
     """
     judge = FUZZ.Judge(*FUZZ.make_models(), tmp_path)
     for number in range(3000):

@@ -2,7 +2,7 @@
 
 Each must load equal or raise ModelFormatError, and nothing else.
 
-    python -m gpuboost.benchmarks.fuzz_model_files --n 100000 --seed 0
+    python tests/model/fuzz_files.py --n 100000 --seed 0
 
 Half of the damage is done to the bytes of a file: bits, cuts, insertions, pieces of other files,
 sizes. The checksum finds it. The other half is done behind the checksum, which is made anew: fields
