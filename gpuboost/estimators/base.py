@@ -31,8 +31,9 @@ from gpuboost.config import RANGES, BoostParams
 from gpuboost.data.binning import BinMapper
 from gpuboost.data.checks import check_weight, to_native
 from gpuboost.model.ensemble import Ensemble
-from gpuboost.objectives.losses import LOSSES, Loss
+from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import resolve_metrics
+from gpuboost.objectives.objective import Objective
 from gpuboost.progress import Progress
 from gpuboost.training.boosting import Booster, EvalSet, History, boost
 
@@ -216,7 +217,7 @@ class BaseBoost(BaseTrees):
         params = BoostParams(
             grow_policy=self.grow_policy, **{name: getattr(self, name) for name in RANGES}
         )
-        self._loss()
+        self._named_objective()
         check_device(self.device)
         n_threads(self.n_jobs)
         if self.importance_type not in IMPORTANCE_TYPES:
@@ -226,13 +227,13 @@ class BaseBoost(BaseTrees):
             )
         return params
 
-    def _loss(self) -> Loss:
+    def _named_objective(self) -> Objective:
         if not isinstance(self.objective, str) or self.objective not in self._objectives:
             raise ValueError(
                 f"objective must be one of {', '.join(map(repr, self._objectives))}; got "
                 f"{self.objective!r}"
             )
-        return LOSSES[self.objective]
+        return OBJECTIVES[self.objective]
 
     def _fit_boosting(
         self,
@@ -240,8 +241,7 @@ class BaseBoost(BaseTrees):
         y: np.ndarray,
         weight: np.ndarray,
         evals: list[tuple[Any, np.ndarray, np.ndarray]],
-        loss: Loss,
-        task: str,
+        objective: Objective,
         n_classes: int,
         params: BoostParams,
     ) -> tuple[Ensemble, History]:
@@ -250,10 +250,14 @@ class BaseBoost(BaseTrees):
         for i, (ex, _, _) in enumerate(evals):
             device = device_for(device, ex, f"X of eval_set[{i}]")
         with get_backend(device, self.n_jobs, cells=x.size) as backend:
-            metrics = resolve_metrics(self.eval_metric, task, loss.metric, self._from_raw)
+            metrics = resolve_metrics(
+                self.eval_metric,
+                objective,
+                lambda backend, raw: backend.apply_link(raw, objective.link),
+            )
             mapper = BinMapper.fit(x, weight, params.max_bins, backend)
             binned = mapper.transform(x, backend, by_rows=True)
-            base_score = loss.base_score(y, weight, n_classes, backend)
+            base_score = objective.base_score(y, weight, n_classes, backend)
             sets = [
                 EvalSet.of(
                     f"validation_{i}",
@@ -266,7 +270,7 @@ class BaseBoost(BaseTrees):
                 for i, (ex, ey, ew) in enumerate(evals)
             ]
             booster = Booster(
-                mapper, binned, y, weight, base_score, loss, params, self._seed(), backend
+                mapper, binned, y, weight, base_score, objective, params, self._seed(), backend
             )
             with Progress(
                 params.n_estimators, "training", "rounds", int(params.verbose)

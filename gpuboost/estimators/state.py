@@ -26,7 +26,8 @@ from gpuboost.model.json_values import NotStorable, ascending, decode, encode
 from gpuboost.model.leaf_targets import LeafTargets
 from gpuboost.model.tree import ClassicalForest, Forest
 from gpuboost.model.tree_arrays import put_trees, take_boosted_trees, take_classical_trees
-from gpuboost.objectives.losses import LOSSES
+from gpuboost.objectives.losses import OBJECTIVES
+from gpuboost.objectives.objective import Objective
 from gpuboost.training.bagging import Bags, check_max_samples, draws
 from gpuboost.training.trees import TreeParams
 
@@ -67,10 +68,13 @@ def put_boosting(model: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     fitted: dict[str, Any] = {
         "evals": [[name, list(metrics)] for name, metrics in model.evals_result_.items()],
         "best": best,
+        "objective": {
+            "name": model._objective.name,
+            "parameters": dict(model._objective.parameters),
+        },
     }
     if is_classifier(model):
         fitted["classes"] = _put_distinct(model.classes_, "classes", arrays, "classes_")
-        fitted["log_odds_factor"] = float(model._log_odds_factor)
     return fitted
 
 
@@ -78,7 +82,7 @@ def take_boosting(fitted: Any, given: Given) -> dict[str, Any]:
     """The fitted attributes of gradient boosting."""
     record(
         fitted,
-        {"evals", "best"} | ({"classes", "log_odds_factor"} if given.classifies else set()),
+        {"evals", "best", "objective"} | ({"classes"} if given.classifies else set()),
         "the fitted state",
     )
     out: dict[str, Any] = {}
@@ -86,14 +90,10 @@ def take_boosting(fitted: Any, given: Given) -> dict[str, Any]:
     if given.classifies:
         classes = _take_distinct(fitted["classes"], "classes", given.arrays, "the classes")
         need(len(classes) >= 2, f"there are {len(classes)} classes, a classifier has at least 2")
-        factor = fitted["log_odds_factor"]
-        known = {loss.log_odds_factor for loss in LOSSES.values()}
-        need(
-            type(factor) is float and factor in known,
-            f"the factor of the log odds is {str(factor)[:50]}",
-        )
         n_outputs = 1 if len(classes) == 2 else len(classes)
-        out |= {"classes_": classes, "_log_odds_factor": factor}
+        out["classes_"] = classes
+    link = "identity" if not given.classifies else "logistic" if n_outputs == 1 else "softmax"
+    out["_objective"] = _take_objective(fitted["objective"], link)
     base_score = numbers(
         given.arrays.take("base_score", np.float64, (n_outputs,)), "the base score"
     )
@@ -109,6 +109,19 @@ def take_boosting(fitted: Any, given: Given) -> dict[str, Any]:
         out["_best_rounds"] = out["best_iteration_"] + 1
     out["evals_result_"] = _take_evals(fitted["evals"], n_rounds, given.arrays)
     return out
+
+
+def _take_objective(fitted: Any, link: str) -> Objective:
+    """The objective, whose link must be that of the estimator."""
+    found = record(fitted, {"name", "parameters"}, "the objective")
+    name = text(found["name"], "the name of the objective")
+    known = [o.name for o in OBJECTIVES.values() if o.link.name == link]
+    need(name in known, f"the objective is {name[:50]!r}, not one of {', '.join(known)}")
+    objective = OBJECTIVES[name]
+    values = record(found["parameters"], set(objective.parameters), "the objective's parameters")
+    for key, value in values.items():
+        need(type(value) is float and np.isfinite(value), f"{key} of the objective is no number")
+    return objective.with_parameters(**values)
 
 
 def _take_evals(evals: Any, n_rounds: int, arrays: Arrays) -> dict[str, dict[str, list[float]]]:

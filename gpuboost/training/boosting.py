@@ -15,8 +15,8 @@ from gpuboost.data.binning import BinMapper, BinnedMatrix
 from gpuboost.dtypes import GROWTH, LEAFWISE, PACKED, ROW
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.tree import Forest, Tree
-from gpuboost.objectives.losses import Loss
 from gpuboost.objectives.metrics import Metric
+from gpuboost.objectives.objective import Objective
 from gpuboost.scalar.fixed_point import NEAREST_ROWS, coarse_room, fine_room
 
 #: What a key is for: the first counter of ``Backend.mix_key``.
@@ -122,13 +122,13 @@ class Booster:
         y: np.ndarray,
         weight: np.ndarray,
         base_score: np.ndarray,
-        loss: Loss,
+        objective: Objective,
         params: BoostParams,
         seed: int,
         backend: Backend,
     ) -> None:
         self.mapper, self.binned = mapper, binned
-        self.loss, self.params, self.seed, self.backend = loss, params, seed, backend
+        self.objective, self.params, self.seed, self.backend = objective, params, seed, backend
         n_rows, n_outputs, n_features = len(y), len(base_score), len(mapper.cuts)
         usable = (
             np.arange(n_rows, dtype=ROW)
@@ -139,7 +139,7 @@ class Booster:
         self.nearest = max(n_rows, total_weight) <= NEAREST_ROWS
         self.rooms = (coarse_room(n_rows, total_weight, self.nearest), fine_room(n_rows))
         # with hessians of 1 the hessian sum is the row count
-        hessian_counts = loss.constant_hessian and not weight.size
+        hessian_counts = objective.constant_hessian and not weight.size
         count_rows = params.min_samples_leaf > 1 and not hessian_counts
         self.limits = GrowthLimits.of(params, len(usable), n_features, count_rows)
         self.grower: Grower = backend.make_grower(binned, self.limits)
@@ -149,7 +149,8 @@ class Booster:
         self.g = backend.empty((n_outputs, n_rows), np.float64)
         self.h = backend.empty((n_outputs, n_rows), np.float64)
         self.gh = backend.empty((n_rows,), PACKED)
-        self.sums = backend.empty((n_outputs, 2), np.float64)
+        self.sums = backend.empty((backend.rounds_unchecked, n_outputs, 2), np.float64)
+        self.n_checked = 0
         self.sampled = backend.empty((len(usable),), ROW) if params.subsample < 1 else self.usable
         self.growth = backend.put(_growth_record(params, self.limits, hessian_counts))
         self.features = backend.put(
@@ -160,7 +161,8 @@ class Booster:
     def round(self, number: int, evals: list[EvalSet]) -> None:
         """One boosting round: a tree for each output, added to all raw scores."""
         backend, params = self.backend, self.params
-        backend.gradients(self.loss, self.y, self.raw, self.weight, self.g, self.h, self.sums)
+        sums = self.sums[number % len(self.sums)]
+        backend.gradients(self.objective, self.y, self.raw, self.weight, self.g, self.h, sums)
         rows = self.usable
         if params.subsample < 1:
             rows = backend.draw_rows(
@@ -174,7 +176,7 @@ class Booster:
                 backend.mix_key(self.seed, COLUMNS, number, k),
                 backend.mix_key(self.seed, ROUNDING, number, k),
             )
-            backend.begin_tree(self.sums, k, self.rooms, keys, self.growth)
+            backend.begin_tree(sums, k, self.rooms, keys, self.growth)
             backend.quantize(self.g[k], self.h[k], self.weight, self.growth, self.nearest, self.gh)
             if self.draw_features:
                 backend.draw_features(len(self.mapper.cuts), self.growth, self.features)
@@ -185,6 +187,23 @@ class Booster:
             self.grower.add_leaf_values(self.raw[k])
             for e in evals:
                 self.grower.add_tree(e.binned, e.raw[k])
+
+    def sums_full(self, number: int) -> bool:
+        """Whether the sums of gradients must be checked before the round after this one."""
+        return number + 1 - self.n_checked >= len(self.sums)
+
+    def check_gradients(self, n_rounds: int) -> None:
+        """Raise if gradients or hessians of one of the first rounds were not as they must be."""
+        sums = self.backend.to_host(self.sums)
+        for number in range(self.n_checked, n_rounds):
+            finite = np.isfinite(sums[number % len(sums)]).all(axis=0)
+            if not finite.all():
+                problem = "hessian below zero or not finite" if finite[0] else "gradient not finite"
+                raise ValueError(
+                    f"objective {self.objective.name!r} gave a {problem}, or sums too large for "
+                    f"float64, in round {number} (from 0)"
+                )
+        self.n_checked = n_rounds
 
     def take_trees(self, everything: bool) -> list[Tree]:
         """Trees that are at hand and have not been taken yet.
@@ -319,9 +338,13 @@ def boost(
         trees += booster.take_trees(everything=False)
         watch.evaluate()
         watch.see(MAX_ROUNDS_AHEAD)
+        if booster.sums_full(number):
+            watch.see(0)
+            booster.check_gradients(watch.n_seen)
         if watch.stopped:
             break
     watch.see(0)
+    booster.check_gradients(watch.n_seen)
     trees += booster.take_trees(everything=True)
     del trees[watch.n_seen * len(base_score) :]
     forest = Forest(trees, len(base_score))

@@ -23,8 +23,9 @@ from gpuboost.scalar.formulas import hash32
 def compile_gradients(grad_hess, joint):
     """Compile a loss's function into a loop over blocks of rows.
 
-    ``grad_hess(y, raw) -> (g, h)`` for losses with one output; if ``joint``, ``grad_hess(y, raw,
-    begin, end, g, h)`` fills columns begin..end of the (n_outputs, n_rows) arrays g and h."""
+    ``grad_hess(y, raw, *parameters) -> (g, h)`` for losses with one output; if ``joint``,
+    ``grad_hess(y, raw, begin, end, g, h, *parameters)`` fills columns begin..end of the (n_outputs,
+    n_rows) arrays g and h."""
     register_jitable(grad_hess)
 
     if joint:
@@ -35,6 +36,7 @@ def compile_gradients(grad_hess, joint):
             y,  # (n_rows,) float64, IN
             raw,  # (n_outputs, n_rows) float64, IN
             weight,  # (n_rows,) float64 or (0,), IN
+            parameters,  # tuple of float64
             g,  # (n_outputs, n_rows) float64, OUT
             h,  # (n_outputs, n_rows) float64, OUT
             sums,  # (n_blocks, n_outputs, 2) float64, OUT: weighted sums of |g| and h
@@ -43,7 +45,7 @@ def compile_gradients(grad_hess, joint):
             block = take_number(counter)
             while block < sums.shape[0]:
                 begin, end = block * BLOCK, min((block + 1) * BLOCK, y.shape[0])
-                grad_hess(y, raw, begin, end, g, h)
+                grad_hess(y, raw, begin, end, g, h, *parameters)
                 for k in range(raw.shape[0]):
                     add_up(
                         g[k, begin:end], h[k, begin:end], weight[begin:end], lanes, sums[block, k]
@@ -53,14 +55,14 @@ def compile_gradients(grad_hess, joint):
         return joint_gradients
 
     @kernel
-    def gradients(counter, y, raw, weight, g, h, sums):
+    def gradients(counter, y, raw, weight, parameters, g, h, sums):
         lanes = np.empty((2, LANES))
         block = take_number(counter)
         while block < sums.shape[0]:
             begin, end = block * BLOCK, min((block + 1) * BLOCK, y.shape[0])
             y_, raw_, g_, h_ = y[begin:end], raw[0, begin:end], g[0, begin:end], h[0, begin:end]
             for i in range(end - begin):
-                g_[i], h_[i] = grad_hess(y_[i], raw_[i])
+                g_[i], h_[i] = grad_hess(y_[i], raw_[i], *parameters)
             add_up(g_, h_, weight[begin:end], lanes, sums[block, 0])
             block = take_number(counter)
 
@@ -80,7 +82,7 @@ def fold(lanes):
 
 @helper
 def add_up(g, h, weight, lanes, out):
-    """Weighted sums of |g| and h of one block."""
+    """Weighted sums of |g| and h of one block; a hessian below zero makes its sum NaN."""
     weighted = weight.shape[0] > 0
     g_lanes, h_lanes = lanes[0], lanes[1]
     for lane in range(LANES):
@@ -92,11 +94,11 @@ def add_up(g, h, weight, lanes, out):
         if weighted:
             for lane in range(g_.shape[0]):
                 g_lanes[lane] += abs(g_[lane]) * w_[lane]
-                h_lanes[lane] += h_[lane] * w_[lane]
+                h_lanes[lane] += (h_[lane] if h_[lane] >= 0.0 else np.nan) * w_[lane]
         else:
             for lane in range(g_.shape[0]):
                 g_lanes[lane] += abs(g_[lane])
-                h_lanes[lane] += h_[lane]
+                h_lanes[lane] += h_[lane] if h_[lane] >= 0.0 else np.nan
     out[0] = fold(g_lanes)
     out[1] = fold(h_lanes)
 
@@ -178,7 +180,7 @@ def compile_mean(row_value, per_row):
     if per_row:
 
         @kernel
-        def sum_rows(counter, y, raw, weight, sums):
+        def sum_rows(counter, y, raw, weight, scale, parameters, sums):
             lanes = np.empty((2, LANES))
             block = take_number(counter)
             while block < sums.shape[0]:
@@ -186,7 +188,7 @@ def compile_mean(row_value, per_row):
                     lanes[0, lane], lanes[1, lane] = 0.0, 0.0
                 for i in range(block * BLOCK, min((block + 1) * BLOCK, y.shape[0])):
                     w = weight[i] if weight.shape[0] > 0 else 1.0
-                    lanes[0, i % LANES] += w * row_value(y[i], raw, i)
+                    lanes[0, i % LANES] += w * row_value(y[i], raw, i, *parameters)
                     lanes[1, i % LANES] += w
                 sums[block, 0, 0], sums[block, 0, 1] = fold(lanes[0]), fold(lanes[1])
                 block = take_number(counter)
@@ -194,7 +196,7 @@ def compile_mean(row_value, per_row):
         return sum_rows
 
     @kernel
-    def sum_values(counter, y, raw, weight, sums):
+    def sum_values(counter, y, raw, weight, scale, parameters, sums):
         lanes = np.empty((2, LANES))
         block = take_number(counter)
         while block < sums.shape[0]:
@@ -202,7 +204,7 @@ def compile_mean(row_value, per_row):
                 lanes[0, lane], lanes[1, lane] = 0.0, 0.0
             for i in range(block * BLOCK, min((block + 1) * BLOCK, y.shape[0])):
                 w = weight[i] if weight.shape[0] > 0 else 1.0
-                lanes[0, i % LANES] += w * row_value(y[i], raw[0, i])
+                lanes[0, i % LANES] += w * row_value(y[i], scale * raw[0, i], *parameters)
                 lanes[1, i % LANES] += w
             sums[block, 0, 0], sums[block, 0, 1] = fold(lanes[0]), fold(lanes[1])
             block = take_number(counter)

@@ -13,32 +13,32 @@ from gpuboost.scalar.formulas import hash32
 
 @functools.cache
 def gradients(grad_hess, joint):
-    """The kernel of a loss: (y, raw, g, h)."""
+    """The kernel of a loss: (y, raw, g, h, *parameters)."""
     if joint:
 
-        def joint_gradients(i, y, raw, g, h):
-            grad_hess(y, raw, i, i + 1, g, h)
+        def joint_gradients(i, y, raw, g, h, *parameters):
+            grad_hess(y, raw, i, i + 1, g, h, *parameters)
 
         return RowKernel(joint_gradients)
 
-    def row_gradients(i, y, raw, g, h):
-        g[0, i], h[0, i] = grad_hess(y[i], raw[0, i])
+    def row_gradients(i, y, raw, g, h, *parameters):
+        g[0, i], h[0, i] = grad_hess(y[i], raw[0, i], *parameters)
 
     return RowKernel(row_gradients)
 
 
 @functools.cache
 def metric_values(row_value, per_row):
-    """The kernel of a metric: (y, raw, values)."""
+    """The kernel of a metric: (y, raw, scale, values, *parameters)."""
     if per_row:
 
-        def values_of_rows(i, y, raw, values):
-            values[i] = row_value(y[i], raw, i)
+        def values_of_rows(i, y, raw, scale, values, *parameters):
+            values[i] = row_value(y[i], raw, i, *parameters)
 
         return RowKernel(values_of_rows)
 
-    def values_of_scores(i, y, raw, values):
-        values[i] = row_value(y[i], raw[0, i])
+    def values_of_scores(i, y, raw, scale, values, *parameters):
+        values[i] = row_value(y[i], scale * raw[0, i], *parameters)
 
     return RowKernel(values_of_scores)
 

@@ -18,7 +18,7 @@ import compiling
 
 from gpuboost.dtypes import GROWTH, NODE
 from gpuboost.kernels.cuda import _compile, binning, gradients, predict
-from gpuboost.objectives.losses import LOSSES
+from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import ROW_METRICS
 
 TABLE = Path(__file__).parent / "compile_table.json"
@@ -115,15 +115,15 @@ def row_kernels():
     }
     for nearest, kernel in gradients.QUANTIZE.items():
         out[f"quantize-{nearest}"] = kernel, (f8, f8, f8, np.bool_(True), growth, i8)
-    for loss in LOSSES.values():
+    for loss in OBJECTIVES.values():
         out[f"loss-{loss.name}"] = (
             gradients.gradients(loss.grad_hess, loss.joint),
-            (f8, matrix, matrix, matrix),
+            (f8, matrix, matrix, matrix, *map(np.float64, loss.values)),
         )
     for metric in ROW_METRICS:
-        out[f"metric-{metric.name}-{metric.tasks[0]}"] = (
+        out[f"metric-{metric.name}"] = (
             gradients.metric_values(metric.row_value, metric.per_row),
-            (f8, matrix, f8),
+            (f8, matrix, np.float64(1), f8),
         )
     for x, cuts in ((f4, np.float32), (f8, np.float64), (i8, np.float64)):
         values, table = np.empty((1, 1), x.dtype), np.empty((1, 256), cuts)
@@ -142,7 +142,8 @@ def row_kernels():
             binning.CUTS_OF_COLUMNS,
             (columns, matrix, np.bool_(True), one, matrix, matrix, matrix, i4),
         )
-    out["probabilities"] = predict.PROBABILITIES, (matrix, np.float64(1), matrix)
+    out["logistic"] = predict.LOGISTIC, (matrix, np.float64(1), matrix)
+    out["softmax"] = predict.SOFTMAX, (matrix, matrix)
     for classes in (i8, f4, np.empty(1, np.bool_)):
         out[f"labels-{classes.dtype}"] = predict.LABELS, (matrix, classes, classes)
     return out
