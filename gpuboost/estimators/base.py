@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -244,8 +244,20 @@ class BaseBoost(BaseTrees):
         objective: Objective,
         n_classes: int,
         params: BoostParams,
+        row_arrays: Mapping[str, Any] | None = None,
+        eval_row_arrays: Sequence[Mapping[str, Any]] | None = None,
     ) -> tuple[Ensemble, History]:
-        """Train; touches no attribute of the estimator."""
+        """Train; touches no attribute of the estimator.
+
+        ``row_arrays`` has the further arrays of the objective for the training rows by name,
+        ``eval_row_arrays`` those of each eval set.
+        """
+        eval_arrays = [
+            objective.stack_arrays(own, len(ey), f"the rows of eval_set[{i}]")
+            for i, (own, (_, ey, _)) in enumerate(
+                zip(eval_row_arrays or [{}] * len(evals), evals, strict=True)
+            )
+        ]
         device = device_for(self.device, x)
         for i, (ex, _, _) in enumerate(evals):
             device = device_for(device, ex, f"X of eval_set[{i}]")
@@ -257,7 +269,7 @@ class BaseBoost(BaseTrees):
             )
             mapper = BinMapper.fit(x, weight, params.max_bins, backend)
             binned = mapper.transform(x, backend, by_rows=True)
-            base_score = objective.base_score(y, weight, n_classes, backend)
+            base_score = objective.base_score(y, weight, n_classes, backend, row_arrays)
             sets = [
                 EvalSet.of(
                     f"validation_{i}",
@@ -265,12 +277,22 @@ class BaseBoost(BaseTrees):
                     ey,
                     ew,
                     base_score,
+                    own,
                     backend,
                 )
-                for i, (ex, ey, ew) in enumerate(evals)
+                for i, ((ex, ey, ew), own) in enumerate(zip(evals, eval_arrays, strict=True))
             ]
             booster = Booster(
-                mapper, binned, y, weight, base_score, objective, params, self._seed(), backend
+                mapper,
+                binned,
+                y,
+                weight,
+                base_score,
+                objective,
+                params,
+                self._seed(),
+                backend,
+                row_arrays,
             )
             with Progress(
                 params.n_estimators, "training", "rounds", int(params.verbose)

@@ -70,7 +70,9 @@ def put_boosting(model: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         "best": best,
         "objective": {
             "name": model._objective.name,
-            "parameters": dict(model._objective.parameters),
+            "parameters": {
+                name: float(value) for name, value in model._objective.parameters.items()
+            },
         },
     }
     if is_classifier(model):

@@ -32,9 +32,9 @@ class Score:
 
 @dataclass(frozen=True)
 class Metric:
-    """A named metric; ``score`` maps a backend's arrays (y, raw.
+    """A named metric.
 
-    Weight) and the backend to a score.
+    ``score`` maps a backend's arrays (y, raw, weight, further arrays) and the backend to a score.
     """
 
     name: str
@@ -51,20 +51,25 @@ class RowMetric:
     name : str
         Its name.
     row_value : callable
-        ``row_value(y, score, *parameters)``, where the score is the raw score times the scale of
-        the link; of "softmax" ``row_value(y, raw, row, *parameters)`` with all raw scores.
+        ``row_value(y, score, *values, *parameters)``, where the score is the raw score times the
+        scale of the link; of "softmax" ``row_value(y, raw, row, *values, *parameters)`` with all
+        raw scores.
     reads : str
         Name of the link that raw scores are read through.
     root : bool
         Whether the metric is the root of the mean.
+    n_arrays : int
+        How many further arrays there are, whose values ``row_value`` takes. The objective says so
+        of its own metrics.
     parameters : tuple of float
-        Further arguments of ``row_value``.
+        Last arguments of ``row_value``. The objective gives them to its own metrics.
     """
 
     name: str
     row_value: Callable[..., float]
     reads: str
     root: bool = False
+    n_arrays: int = 0
     parameters: tuple[float, ...] = ()
 
     @property
@@ -182,8 +187,8 @@ def _resolve(one: Any, objective: Any, predict: Callable[[Any, np.ndarray], np.n
         )
     return Metric(
         name,
-        lambda y, raw, weight, backend: backend.mean_of_rows(
-            rows[name], link.scale, y, raw, weight
+        lambda y, raw, weight, arrays, backend: backend.mean_of_rows(
+            rows[name], link.scale, y, raw, weight, arrays
         ),
     )
 
@@ -191,7 +196,7 @@ def _resolve(one: Any, objective: Any, predict: Callable[[Any, np.ndarray], np.n
 def _on_host(function: Callable[..., float]) -> Callable[..., Score]:
     """A metric computed on the host, from copies of the arrays."""
 
-    def score(y: Any, raw: Any, weight: Any, backend: Any) -> Score:
+    def score(y: Any, raw: Any, weight: Any, arrays: Any, backend: Any) -> Score:
         return Score(function(backend, *(backend.to_host(array) for array in (y, raw, weight))))
 
     return score

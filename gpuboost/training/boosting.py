@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,6 +96,7 @@ class EvalSet:
     y: Any
     weight: Any
     raw: Any
+    arrays: Any
 
     @classmethod
     def of(
@@ -105,11 +106,13 @@ class EvalSet:
         y: np.ndarray,
         weight: np.ndarray,
         base_score: np.ndarray,
+        arrays: np.ndarray,
         backend: Backend,
     ) -> EvalSet:
         """An eval set before the first round."""
         raw = np.repeat(base_score[:, None], len(y), axis=1)
-        return cls(name, binned, backend.put(y), backend.put(weight), backend.put(raw))
+        put = backend.put
+        return cls(name, binned, put(y), put(weight), put(raw), put(arrays))
 
 
 class Booster:
@@ -126,6 +129,7 @@ class Booster:
         params: BoostParams,
         seed: int,
         backend: Backend,
+        row_arrays: Mapping[str, Any] | None = None,
     ) -> None:
         self.mapper, self.binned = mapper, binned
         self.objective, self.params, self.seed, self.backend = objective, params, seed, backend
@@ -146,10 +150,23 @@ class Booster:
         self.usable = backend.put(usable)
         self.y, self.weight = backend.put(y), backend.put(weight)
         self.raw = backend.put(np.repeat(base_score[:, None], n_rows, axis=1))
-        self.g = backend.empty((n_outputs, n_rows), np.float64)
-        self.h = backend.empty((n_outputs, n_rows), np.float64)
+        arrays = objective.stack_arrays(row_arrays, n_rows)
+        groups = objective.group_rows(row_arrays, usable, n_rows)
+        self.arrays = backend.put(arrays)
+        self.groups = None if groups is None else (backend.put(groups[0]), backend.put(groups[1]))
+        self.host_rows = y, weight, arrays  # for leaf values from rows
+        # gradients of groups leave those of rows without weight as they are
+        self.g, self.h = (
+            backend.empty((n_outputs, n_rows), np.float64)
+            if groups is None
+            else backend.put(np.zeros((n_outputs, n_rows)))
+            for _ in range(2)
+        )
         self.gh = backend.empty((n_rows,), PACKED)
-        self.sums = backend.empty((backend.rounds_unchecked, n_outputs, 2), np.float64)
+        # leaf values from rows are computed on the host, which waits for every round
+        n_unchecked = 1 if objective.leaf_value is not None else backend.rounds_unchecked
+        self.in_step = n_unchecked == 1
+        self.sums = backend.empty((n_unchecked, n_outputs, 2), np.float64)
         self.n_checked = 0
         self.sampled = backend.empty((len(usable),), ROW) if params.subsample < 1 else self.usable
         self.growth = backend.put(_growth_record(params, self.limits, hessian_counts))
@@ -162,7 +179,19 @@ class Booster:
         """One boosting round: a tree for each output, added to all raw scores."""
         backend, params = self.backend, self.params
         sums = self.sums[number % len(self.sums)]
-        backend.gradients(self.objective, self.y, self.raw, self.weight, self.g, self.h, sums)
+        backend.gradients(
+            self.objective,
+            self.y,
+            self.raw,
+            self.weight,
+            self.arrays,
+            self.groups,
+            self.g,
+            self.h,
+            sums,
+        )
+        if self.in_step:
+            self.check_gradients(number + 1)
         rows = self.usable
         if params.subsample < 1:
             rows = backend.draw_rows(
@@ -184,9 +213,29 @@ class Booster:
             self.grower.finish(
                 rows, self.g[k], self.h[k], self.weight, self.growth, float(params.learning_rate)
             )
+            if self.objective.leaf_value is not None:
+                self._replace_leaf_values(rows, number, k)
             self.grower.add_leaf_values(self.raw[k])
             for e in evals:
                 self.grower.add_tree(e.binned, e.raw[k])
+
+    def _replace_leaf_values(self, rows: Any, number: int, k: int) -> None:
+        """Leaf values that the objective computes from the rows of each leaf."""
+        objective, learning_rate = self.objective, float(self.params.learning_rate)
+        y, weight, arrays = self.host_rows
+        raw = self.backend.to_host(self.raw[k])
+
+        def value_of_rows(own: np.ndarray) -> float:
+            own_weight = weight[own] if weight.size else np.ones(len(own))
+            value = float(objective.value_of_leaf(y[own], raw[own], own_weight, arrays[:, own]))
+            if not np.isfinite(value):
+                raise ValueError(
+                    f"objective {objective.name!r} gave the leaf value {value!r} in round {number} "
+                    f"(from 0), for a leaf of {len(own)} rows; it must be a finite number"
+                )
+            return learning_rate * value
+
+        self.grower.replace_leaf_values(rows, value_of_rows)
 
     def sums_full(self, number: int) -> bool:
         """Whether the sums of gradients must be checked before the round after this one."""
@@ -283,7 +332,11 @@ class Watch:
     def evaluate(self) -> None:
         """Ask for the metrics of the round that has just been grown."""
         self.pending.append(
-            [m.score(e.y, e.raw, e.weight, self.backend) for e in self.evals for m in self.metrics]
+            [
+                m.score(e.y, e.raw, e.weight, e.arrays, self.backend)
+                for e in self.evals
+                for m in self.metrics
+            ]
         )
 
     def see(self, most_pending: int) -> None:
@@ -337,7 +390,7 @@ def boost(
         booster.round(number, evals)
         trees += booster.take_trees(everything=False)
         watch.evaluate()
-        watch.see(MAX_ROUNDS_AHEAD)
+        watch.see(0 if booster.in_step else MAX_ROUNDS_AHEAD)
         if booster.sums_full(number):
             watch.see(0)
             booster.check_gradients(watch.n_seen)

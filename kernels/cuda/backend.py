@@ -146,15 +146,21 @@ class CudaBackend:
 
     # --- gradients
 
-    def gradients(self, objective, y, raw, weight, g, h, sums):
+    def gradients(self, objective, y, raw, weight, arrays, groups, g, h, sums):
         """Gradients and hessians of all outputs into g and h.
 
         And the weighted sums of |g| and h, which are not finite if a gradient is not, or if a
         hessian is below zero or not finite.
         """
-        n_outputs, n_rows = raw.shape
-        kernel = gradients.gradients(objective.grad_hess, objective.joint)
-        kernel(n_rows, y, raw, g, h, *map(np.float64, objective.values))
+        (n_outputs, n_rows), n_arrays = raw.shape, arrays.shape[0]
+        parameters = map(np.float64, objective.values)
+        if groups is None:
+            kernel = gradients.gradients(objective.grad_hess, objective.joint, n_arrays)
+            kernel(n_rows, y, raw, arrays, g, h, *parameters)
+        else:
+            rows, begin = groups
+            kernel = gradients.group_gradients(objective.grad_hess, n_arrays)
+            kernel(begin.shape[0] - 1, y, raw, rows, begin, arrays, g, h, *parameters)
         n_blocks = -(-n_rows // SUM_BLOCK)
         blocks = self._scratch("gradient_blocks", (n_blocks, n_outputs, 2))
         weighted = np.int32(weight.size > 0)
@@ -179,12 +185,13 @@ class CudaBackend:
         """Exact sum of host values."""
         return self.host.fixed_point_sum(values, weight, scale)
 
-    def mean_of_rows(self, metric, scale, y, raw, weight):
+    def mean_of_rows(self, metric, scale, y, raw, weight, arrays):
         """Weighted mean of a metric's row function, when it arrives."""
         n_rows = y.shape[0]
         values = self._scratch("metric_values", (n_rows,))
-        kernel = gradients.metric_values(metric.row_value, metric.per_row)
-        kernel(n_rows, y, raw, np.float64(scale), values, *map(np.float64, metric.parameters))
+        kernel = gradients.metric_values(metric.row_value, metric.per_row, metric.n_arrays)
+        parameters = map(np.float64, metric.parameters)
+        kernel(n_rows, y, raw, np.float64(scale), arrays, values, *parameters)
         n_blocks = -(-n_rows // SUM_BLOCK)
         blocks, out = (
             self._scratch("metric_blocks", (n_blocks, 1, 2)),

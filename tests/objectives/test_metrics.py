@@ -11,7 +11,7 @@ NOTHING = np.empty(0)
 def value(name, objective, y, raw, backend, weight=NOTHING):
     return (
         resolve_metrics(name, OBJECTIVES[objective], lambda backend, raw: raw)[0]
-        .score(y, raw, weight, backend)
+        .score(y, raw, weight, np.empty((0, len(y))), backend)
         .value()
     )
 
