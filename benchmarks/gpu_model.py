@@ -37,7 +37,7 @@ def count_tree(n_features: int, depth: int) -> dict[str, dict[str, int]]:
     from gpuboost.config import BoostParams
     from gpuboost.data.binning import BinMapper
     from gpuboost.kernels.emulation import control
-    from gpuboost.objectives.losses import LOSSES
+    from gpuboost.objectives.losses import OBJECTIVES
     from gpuboost.training.boosting import Booster
 
     rng = np.random.default_rng(0)
@@ -48,7 +48,7 @@ def count_tree(n_features: int, depth: int) -> dict[str, dict[str, int]]:
         mapper = BinMapper.fit(x, np.empty(0), params.max_bins, backend)
         binned = mapper.transform(x, backend, by_rows=True)
         booster = Booster(
-            mapper, binned, y, np.empty(0), np.zeros(1), LOSSES["log_loss"], params, 0, backend
+            mapper, binned, y, np.empty(0), np.zeros(1), OBJECTIVES["log_loss"], params, 0, backend
         )
         control.clear_kernel_counts()
         booster.round(0, [])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -24,6 +25,12 @@ class Grower(Protocol):
         self, rows: Any, g: Any, h: Any, weight: Any, growth: Any, learning_rate: float
     ) -> None:
         """Give the tree its leaf values, and keep it for ``take_trees``."""
+
+    def replace_leaf_values(self, rows: Any, value_of_rows: Callable[[np.ndarray], float]) -> None:
+        """Give the leaves that have rows other values: what a function says of their rows.
+
+        The function gets host arrays of ascending row numbers, of rows the tree was grown on.
+        """
 
     def add_leaf_values(self, raw: Any) -> None:
         """Add the tree to the raw scores of the matrix it was grown on."""
@@ -45,6 +52,7 @@ class Backend(Protocol):
     """
 
     name: str
+    rounds_unchecked: int  # rounds whose gradients may be in use before they are looked at
 
     @property
     def host(self) -> Backend:
@@ -62,7 +70,16 @@ class Backend(Protocol):
     def bin_matrix(self, x: Any, cuts: Any, n_cuts: Any, by_rows: bool) -> Any: ...
     def code_borders(self, column: Any, codes: Any, n_codes: int) -> tuple[Any, Any]: ...
     def gradients(
-        self, loss: Any, y: Any, raw: Any, weight: Any, g: Any, h: Any, sums: Any
+        self,
+        objective: Any,
+        y: Any,
+        raw: Any,
+        weight: Any,
+        arrays: Any,
+        groups: tuple[Any, Any] | None,
+        g: Any,
+        h: Any,
+        sums: Any,
     ) -> None: ...
     def begin_tree(
         self, sums: Any, k: int, rooms: tuple[float, float], keys: tuple[Any, Any], growth: Any
@@ -71,7 +88,9 @@ class Backend(Protocol):
         self, g: Any, h: Any, weight: Any, growth: Any, nearest: bool, out: Any
     ) -> None: ...
     def fixed_point_sum(self, values: Any, weight: Any, scale: float) -> int: ...
-    def mean_of_rows(self, metric: Any, y: Any, raw: Any, weight: Any) -> Any: ...
+    def mean_of_rows(
+        self, metric: Any, scale: float, y: Any, raw: Any, weight: Any, arrays: Any
+    ) -> Any: ...
     def mix_key(self, seed: int, a: int = 0, b: int = 0, c: int = 0) -> Any: ...
     def draw_rows(self, usable: Any, fraction: float, key: Any, out: Any) -> Any: ...
     def draw_bag(self, n_rows: int, n_draws: int, key: Any) -> np.ndarray: ...
@@ -99,7 +118,7 @@ class Backend(Protocol):
     def add_trees(
         self, x: Any, ensemble: Any, first_tree: int, end_tree: int, out: Any
     ) -> None: ...
-    def probabilities(self, raw: Any, log_odds_factor: float) -> Any: ...
+    def apply_link(self, raw: Any, link: Any) -> Any: ...
     def labels(self, raw: Any, classes: np.ndarray) -> Any: ...
 
 

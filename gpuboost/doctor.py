@@ -17,7 +17,7 @@ from gpuboost.backend import get_backend, n_threads
 from gpuboost.config import BoostParams
 from gpuboost.data.binning import BinMapper
 from gpuboost.estimators.boosting import GPUBoostRegressor
-from gpuboost.objectives.losses import LOSSES
+from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.training.boosting import Booster
 
 #: What to do if a device is there but does not do its work.
@@ -243,7 +243,7 @@ def _kernel_rates(n_rows: int) -> tuple[dict[str, tuple[float, str]], dict[str, 
                 y,
                 np.empty(0),
                 np.zeros(1),
-                LOSSES["squared_error"],
+                OBJECTIVES["squared_error"],
                 BoostParams(max_depth=1),
                 0,
                 backend,

@@ -17,6 +17,7 @@ from gpuboost.estimators.forest import (
     RandomForestRegressor,
 )
 from gpuboost.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import resolve_metrics
 from gpuboost.optional import load
 
@@ -119,14 +120,16 @@ def _problem(estimator: Any, parameters: dict[str, Any]) -> Exception | None:
 
 def _check_metric(model: Any) -> None:
     """Raise if a metric's name is known for no number of classes."""
-    tasks = ("binary", "multiclass") if isinstance(model, GPUBoostClassifier) else ("regression",)
+    names = [model.objective]
+    if isinstance(model, GPUBoostClassifier):
+        names.append("multi_log_loss")
     problems = []
-    for task in tasks:
+    for name in names:
         try:
-            resolve_metrics(model.eval_metric, task, "", lambda backend, raw: raw)
+            resolve_metrics(model.eval_metric, OBJECTIVES[name], lambda backend, raw: raw)
         except ValueError as error:
             problems.append(error)
-    if len(problems) == len(tasks) and model.eval_metric is not None:
+    if len(problems) == len(names) and model.eval_metric is not None:
         raise problems[0]
 
 

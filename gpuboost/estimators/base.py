@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -31,8 +31,9 @@ from gpuboost.config import RANGES, BoostParams
 from gpuboost.data.binning import BinMapper
 from gpuboost.data.checks import check_weight, to_native
 from gpuboost.model.ensemble import IMPORTANCE_TYPES, Ensemble, ensemble_of
-from gpuboost.objectives.losses import LOSSES, Loss
+from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import resolve_metrics
+from gpuboost.objectives.objective import Objective
 from gpuboost.progress import Progress
 from gpuboost.training.boosting import Booster, EvalSet, History, boost
 
@@ -260,7 +261,7 @@ class BaseBoost(BaseTrees):
         params = BoostParams(
             grow_policy=self.grow_policy, **{name: getattr(self, name) for name in RANGES}
         )
-        self._loss()
+        self._named_objective()
         check_device(self.device)
         n_threads(self.n_jobs)
         if self.importance_type not in IMPORTANCE_TYPES:
@@ -270,13 +271,13 @@ class BaseBoost(BaseTrees):
             )
         return params
 
-    def _loss(self) -> Loss:
+    def _named_objective(self) -> Objective:
         if not isinstance(self.objective, str) or self.objective not in self._objectives:
             raise ValueError(
                 f"objective must be one of {', '.join(map(repr, self._objectives))}; got "
                 f"{self.objective!r}"
             )
-        return LOSSES[self.objective]
+        return OBJECTIVES[self.objective]
 
     def _fit_boosting(
         self,
@@ -284,20 +285,35 @@ class BaseBoost(BaseTrees):
         y: np.ndarray,
         weight: np.ndarray,
         evals: list[tuple[Any, np.ndarray, np.ndarray]],
-        loss: Loss,
-        task: str,
+        objective: Objective,
         n_classes: int,
         params: BoostParams,
+        row_arrays: Mapping[str, Any] | None = None,
+        eval_row_arrays: Sequence[Mapping[str, Any]] | None = None,
     ) -> tuple[Ensemble, History]:
-        """Train; touches no attribute of the estimator."""
+        """Train; touches no attribute of the estimator.
+
+        ``row_arrays`` has the further arrays of the objective for the training rows by name,
+        ``eval_row_arrays`` those of each eval set.
+        """
+        eval_arrays = [
+            objective.stack_arrays(own, len(ey), f"the rows of eval_set[{i}]")
+            for i, (own, (_, ey, _)) in enumerate(
+                zip(eval_row_arrays or [{}] * len(evals), evals, strict=True)
+            )
+        ]
         device = device_for(self.device, x)
         for i, (ex, _, _) in enumerate(evals):
             device = device_for(device, ex, f"X of eval_set[{i}]")
         with get_backend(device, self.n_jobs, cells=x.size) as backend:
-            metrics = resolve_metrics(self.eval_metric, task, loss.metric, self._from_raw)
+            metrics = resolve_metrics(
+                self.eval_metric,
+                objective,
+                lambda backend, raw: backend.apply_link(raw, objective.link),
+            )
             mapper = BinMapper.fit(x, weight, params.max_bins, backend)
             binned = mapper.transform(x, backend, by_rows=True)
-            base_score = loss.base_score(y, weight, n_classes, backend)
+            base_score = objective.base_score(y, weight, n_classes, backend, row_arrays)
             sets = [
                 EvalSet.of(
                     f"validation_{i}",
@@ -305,12 +321,22 @@ class BaseBoost(BaseTrees):
                     ey,
                     ew,
                     base_score,
+                    own,
                     backend,
                 )
-                for i, (ex, ey, ew) in enumerate(evals)
+                for i, ((ex, ey, ew), own) in enumerate(zip(evals, eval_arrays, strict=True))
             ]
             booster = Booster(
-                mapper, binned, y, weight, base_score, loss, params, self._seed(), backend
+                mapper,
+                binned,
+                y,
+                weight,
+                base_score,
+                objective,
+                params,
+                self._seed(),
+                backend,
+                row_arrays,
             )
             with Progress(
                 params.n_estimators, "training", "rounds", int(params.verbose)
@@ -381,6 +407,9 @@ class BaseBoost(BaseTrees):
             ey = self._check_eval_y(f"y of eval_set[{i}]", on_host(ey), len(ex))
             out.append((ex, ey, check_weight(on_host(ew), len(ex), f"eval_sample_weight[{i}]")))
         return out
+
+    def _from_raw(self, backend: Backend, raw: Any) -> Any:
+        return backend.apply_link(raw, ensemble_of(self).link)
 
     def _backend(self, x: Any) -> Backend:
         return get_backend(device_for(self.device, x), 1 if len(x) < 256 else self.n_jobs)

@@ -15,7 +15,7 @@ from gpuboost.backend import Backend, on_host
 from gpuboost.config import BoostParams
 from gpuboost.data.checks import check_numbers, check_weight, class_codes
 from gpuboost.estimators.base import BaseBoost
-from gpuboost.objectives.losses import LOSSES
+from gpuboost.objectives.losses import OBJECTIVES
 
 DEFAULT = BoostParams()
 
@@ -198,22 +198,17 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
             The fitted estimator.
         """
         params = self._check_params()
-        loss = self._loss()
+        objective = self._named_objective()
         with self._unchanged_on_error():
             X, y = self._check_xy(X, y)
             y = check_numbers("y", y, len(X))
             weight = check_weight(on_host(sample_weight), len(X))
             evals = self._check_evals(eval_set, eval_sample_weight, params)
-            self._set_fitted(
-                *self._fit_boosting(X, y, weight, evals, loss, "regression", 1, params), params
-            )
+            self._set_fitted(*self._fit_boosting(X, y, weight, evals, objective, 1, params), params)
         return self
 
     def _check_eval_y(self, name: str, y: Any, n_rows: int) -> np.ndarray:
         return check_numbers(name, y, n_rows)
-
-    def _from_raw(self, backend: Backend, raw: Any) -> Any:
-        return raw[0]
 
     def predict(self, X: Any) -> Any:
         """Predict targets.
@@ -432,7 +427,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
             The fitted estimator.
         """
         params = self._check_params()
-        binary = self._loss()
+        binary = self._named_objective()
         with self._unchanged_on_error():
             X, y = self._check_xy(X, y)
             check_classification_targets(y)
@@ -452,21 +447,13 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
                     f"objective='exponential' is for two classes, y has {len(classes)}; use "
                     "objective='log_loss' or AdaBoostClassifier"
                 )
-            task = (
-                "multiclass"
-                if len(classes) > 2
-                else "exponential"
-                if self.objective == "exponential"
-                else "binary"
-            )
-            loss = binary if len(classes) == 2 else LOSSES["multi_log_loss"]
-            self._log_odds_factor = loss.log_odds_factor
+            objective = binary if len(classes) == 2 else OBJECTIVES["multi_log_loss"]
             evals = [
                 (ex, class_codes(name, ey, classes).astype(np.float64), ew)
                 for ex, (name, ey), ew in self._check_evals(eval_set, eval_sample_weight, params)
             ]
             ensemble, history = self._fit_boosting(
-                X, codes.astype(np.float64), weight, evals, loss, task, len(classes), params
+                X, codes.astype(np.float64), weight, evals, objective, len(classes), params
             )
             self._set_fitted(replace(ensemble, classes=[classes]), history, params)
             self.classes_ = classes
@@ -479,9 +466,6 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
                 f"{name} must have one entry for each of its {n_rows} rows; got shape {y.shape}"
             )
         return name, y
-
-    def _from_raw(self, backend: Backend, raw: Any) -> Any:
-        return backend.probabilities(raw, self._log_odds_factor)
 
     def _labels(self, backend: Backend, raw: Any) -> Any:
         return backend.labels(raw, self.classes_)

@@ -24,7 +24,7 @@ from gpuboost.model.file import Arrays, ModelFormatError, need, numbers, record,
 from gpuboost.model.json_values import NotStorable, ascending, decode, encode
 from gpuboost.model.leaf_targets import LeafTargets
 from gpuboost.model.tree_arrays import put_trees, take_trees
-from gpuboost.objectives.losses import LOSSES
+from gpuboost.objectives.links import Link
 from gpuboost.training.bagging import Bags, check_max_samples, draws
 from gpuboost.training.trees import TreeParams
 
@@ -65,10 +65,10 @@ def put_boosting(model: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     fitted: dict[str, Any] = {
         "evals": [[name, list(metrics)] for name, metrics in model.evals_result_.items()],
         "best": best,
+        "link": {"name": ensemble.link.name, "scale": float(ensemble.link.scale)},
     }
     if is_classifier(model):
         fitted["classes"] = _put_distinct(model.classes_, "classes", arrays, "classes_")
-        fitted["log_odds_factor"] = float(model._log_odds_factor)
     return fitted
 
 
@@ -76,7 +76,7 @@ def take_boosting(fitted: Any, given: Given) -> dict[str, Any]:
     """The fitted attributes of gradient boosting."""
     record(
         fitted,
-        {"evals", "best"} | ({"classes", "log_odds_factor"} if given.classifies else set()),
+        {"evals", "best", "link"} | ({"classes"} if given.classifies else set()),
         "the fitted state",
     )
     out: dict[str, Any] = {}
@@ -84,21 +84,17 @@ def take_boosting(fitted: Any, given: Given) -> dict[str, Any]:
     if given.classifies:
         classes = _take_distinct(fitted["classes"], "classes", given.arrays, "the classes")
         need(len(classes) >= 2, f"there are {len(classes)} classes, a classifier has at least 2")
-        factor = fitted["log_odds_factor"]
-        known = {loss.log_odds_factor for loss in LOSSES.values()}
-        need(
-            type(factor) is float and factor in known,
-            f"the factor of the log odds is {str(factor)[:50]}",
-        )
         n_outputs = 1 if len(classes) == 2 else len(classes)
-        out |= {"classes_": classes, "_log_odds_factor": factor}
+        out["classes_"] = classes
+    link = "identity" if not given.classifies else "logistic" if n_outputs == 1 else "softmax"
     base_score = numbers(
         given.arrays.take("base_score", np.float64, (n_outputs,)), "the base score"
     )
     largest = float(np.abs(base_score).max())
     trees = take_trees(given.arrays, given.n_features, 1, {}, base_score=largest, described=False)
     need(len(trees) % n_outputs == 0, f"{len(trees)} trees cannot be shared by {n_outputs} outputs")
-    ensemble = Ensemble.boosted(trees, base_score, given.n_features)
+    taken = _take_link(fitted["link"], link)
+    ensemble = Ensemble.boosted(trees, base_score, given.n_features, taken)
     if given.classifies:
         ensemble = replace(ensemble, classes=[out["classes_"]])
     n_rounds = ensemble.n_rounds
@@ -111,6 +107,16 @@ def take_boosting(fitted: Any, given: Given) -> dict[str, Any]:
         out["ensemble_"] = replace(ensemble, n_used=used)
     out["evals_result_"] = _take_evals(fitted["evals"], n_rounds, given.arrays)
     return out
+
+
+def _take_link(value: Any, name: str) -> Link:
+    """The link, which must be that of the estimator."""
+    found = record(value, {"name", "scale"}, "the link")
+    need(found["name"] == name, f"the link is {str(found['name'])[:50]!r}, not {name!r}")
+    scale = found["scale"]
+    need(type(scale) is float and np.isfinite(scale) and scale > 0, "the link has no valid scale")
+    need(scale == 1.0 or name == "logistic", "only the logistic link has a scale")
+    return Link(name, scale)
 
 
 def _take_evals(evals: Any, n_rounds: int, arrays: Arrays) -> dict[str, dict[str, list[float]]]:

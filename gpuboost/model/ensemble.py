@@ -16,6 +16,7 @@ from gpuboost.data.binning import cut_table
 from gpuboost.data.categories import Categories
 from gpuboost.dtypes import MAX_VALUE_BINS, WALK_NODE
 from gpuboost.model.tree import Tree
+from gpuboost.objectives.links import IDENTITY, Link
 
 #: Entries (rows x trees) of the table of leaves that is made at once.
 TABLE_CELLS = 1 << 24
@@ -42,6 +43,7 @@ class Ensemble:
     first_channel: np.ndarray  # (n_outputs + 1,) int32: channels of each output
     tree_weights: np.ndarray  # (n_trees,) float64
     combine: str = "sum"
+    link: Link = IDENTITY  # from raw scores to predictions
     vote: bool = False  # a leaf says 1 for its best class instead of what it holds
     shares: bool = False  # what nodes say are shares of classes
     classes: list[np.ndarray] | None = None  # of each output; None: numbers
@@ -51,10 +53,12 @@ class Ensemble:
     _cut_tables: dict[str, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def boosted(cls, trees: list[Tree], base_score: np.ndarray, n_features: int) -> Ensemble:
+    def boosted(
+        cls, trees: list[Tree], base_score: np.ndarray, n_features: int, link: Link = IDENTITY
+    ) -> Ensemble:
         """Trees of gradient boosting, one for each output in turn."""
         first_channel = np.array([0, len(base_score)], np.int32)
-        return cls(trees, base_score, n_features, first_channel, np.ones(len(trees)))
+        return cls(trees, base_score, n_features, first_channel, np.ones(len(trees)), link=link)
 
     @classmethod
     def of_tree(cls, tree: Tree, n_features: int, first_channel: np.ndarray) -> Ensemble:
@@ -175,7 +179,7 @@ class Ensemble:
 
     def fingerprint(self) -> str:
         """SHA-256 of the model: equal fingerprints mean equal predictions, bit for bit."""
-        kind = f"{self.combine} {self.vote} {self.shares}"
+        kind = f"{self.combine} {self.link} {self.vote} {self.shares}"
         sizes = [self.n_features, self.n_channels, len(self.trees), self.n_outputs]
         digest = hashlib.sha256(kind.encode() + np.array(sizes, "<i8").tobytes())
         features = np.array(list(self.categories.values), np.int64)

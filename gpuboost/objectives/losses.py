@@ -1,37 +1,22 @@
 """Losses: one scalar function each, which every device compiles for itself.
 
 To add a loss with one output, write ``grad_hess(y, raw) -> (gradient, hessian)``, a metric to watch
-it by (``metrics.py``), a base score, and list it in ``LOSSES``. Use the functions of ``formulas``
-instead of ``math`` or ``numpy``: they give the same bits everywhere.
+it by (``metrics.py``), a base score, and list it in ``OBJECTIVES``. Use the functions of
+``formulas`` instead of ``math`` or ``numpy``: they give the same bits everywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from gpuboost.objectives.links import IDENTITY, LOGISTIC, SOFTMAX, Link
+from gpuboost.objectives.objective import Objective
 from gpuboost.scalar.fixed_point import fine_scale
 from gpuboost.scalar.formulas import exp, log, sigmoid
 
 SMALLEST_HESSIAN = 1e-16
-
-
-@dataclass(frozen=True)
-class Loss:
-    """What training needs to know of a loss."""
-
-    name: str
-    grad_hess: Callable[..., Any]
-    metric: str  # the default metric
-    base_score: Callable[..., np.ndarray]  # (y, weight, n_classes, backend) -> (n_outputs,)
-    joint: bool = False  # grad_hess(y, raw, begin, end, g, h) fills all outputs of a range of rows
-    constant_hessian: bool = False  # the hessian is 1
-    log_odds_factor: float = (
-        1.0  # log odds of the second of two classes are this times the raw score
-    )
 
 
 def exact_mean(values: np.ndarray, weight: np.ndarray, backend: Any) -> float:
@@ -131,18 +116,22 @@ def log_prior_score(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: 
     )
 
 
-LOSSES = {
-    loss.name: loss
-    for loss in (
-        Loss("squared_error", squared_grad_hess, "rmse", mean_score, constant_hessian=True),
-        Loss("log_loss", logistic_grad_hess, "logloss", log_odds_score),
-        Loss(
+OBJECTIVES = {
+    objective.name: objective
+    for objective in (
+        Objective(
+            "squared_error", squared_grad_hess, IDENTITY, "rmse", mean_score, constant_hessian=True
+        ),
+        Objective("log_loss", logistic_grad_hess, LOGISTIC, "logloss", log_odds_score),
+        Objective(
             "exponential",
             exponential_grad_hess,
+            Link("logistic", scale=2.0),
             "exponential",
             half_log_odds_score,
-            log_odds_factor=2.0,
         ),
-        Loss("multi_log_loss", softmax_grad_hess, "mlogloss", log_prior_score, joint=True),
+        Objective(
+            "multi_log_loss", softmax_grad_hess, SOFTMAX, "mlogloss", log_prior_score, joint=True
+        ),
     )
 }

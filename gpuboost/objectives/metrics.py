@@ -33,9 +33,9 @@ class Score:
 
 @dataclass(frozen=True)
 class Metric:
-    """A named metric; ``score`` maps a backend's arrays (y, raw.
+    """A named metric.
 
-    Weight) and the backend to a score.
+    ``score`` maps a backend's arrays (y, raw, weight, further arrays) and the backend to a score.
     """
 
     name: str
@@ -45,13 +45,38 @@ class Metric:
 
 @dataclass(frozen=True)
 class RowMetric:
-    """A metric that is the weighted mean of a scalar function of each row."""
+    """A metric that is the weighted mean of a scalar function of each row.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    row_value : callable
+        ``row_value(y, score, *values, *parameters)``, where the score is the raw score times the
+        scale of the link; of "softmax" ``row_value(y, raw, row, *values, *parameters)`` with all
+        raw scores.
+    reads : str
+        Name of the link that raw scores are read through.
+    root : bool
+        Whether the metric is the root of the mean.
+    n_arrays : int
+        How many further arrays there are, whose values ``row_value`` takes. The objective says so
+        of its own metrics.
+    parameters : tuple of float
+        Last arguments of ``row_value``. The objective gives them to its own metrics.
+    """
 
     name: str
     row_value: Callable[..., float]
-    tasks: tuple[str, ...]
-    per_row: bool = False
+    reads: str
     root: bool = False
+    n_arrays: int = 0
+    parameters: tuple[float, ...] = ()
+
+    @property
+    def per_row(self) -> bool:
+        """Whether ``row_value`` looks at all raw scores of a row."""
+        return self.reads == "softmax"
 
     def score(self, total: float, total_weight: float) -> Score:
         """The metric from the sums over all rows."""
@@ -70,23 +95,13 @@ def absolute_row(y: float, raw: float) -> float:
 
 
 def log_loss_row(y: float, raw: float) -> float:
-    """Binary log loss."""
+    """Binary log loss; scores are log odds."""
     return softplus(raw) - y * raw
 
 
-def half_log_loss_row(y: float, raw: float) -> float:
-    """Binary log loss where raw scores are half of the log odds."""
-    return softplus(2.0 * raw) - 2.0 * y * raw
-
-
 def exponential_row(y: float, raw: float) -> float:
-    """Exponential loss of two classes where raw scores are the log odds."""
+    """Exponential loss of two classes; scores are log odds."""
     return exp((0.5 - y) * raw)
-
-
-def half_exponential_row(y: float, raw: float) -> float:
-    """Exponential loss of two classes where raw scores are half of the log odds."""
-    return exp((1.0 - 2.0 * y) * raw)
 
 
 def error_row(y: float, raw: float) -> float:
@@ -115,47 +130,42 @@ def multi_error_row(y: float, raw: Any, row: int) -> float:
     return 0.0 if best == y else 1.0
 
 
-#: By task: "exponential" has two classes like "binary", with raw scores that are half of the log
-#: odds.
+#: By the link that raw scores are read through.
 ROW_METRICS = (
-    RowMetric("rmse", squared_row, ("regression",), root=True),
-    RowMetric("mae", absolute_row, ("regression",)),
-    RowMetric("logloss", log_loss_row, ("binary",)),
-    RowMetric("logloss", half_log_loss_row, ("exponential",)),
-    RowMetric("exponential", exponential_row, ("binary",)),
-    RowMetric("exponential", half_exponential_row, ("exponential",)),
-    RowMetric("error", error_row, ("binary", "exponential")),
-    RowMetric("mlogloss", multi_log_loss_row, ("multiclass",), per_row=True),
-    RowMetric("merror", multi_error_row, ("multiclass",), per_row=True),
+    RowMetric("rmse", squared_row, "identity", root=True),
+    RowMetric("mae", absolute_row, "identity"),
+    RowMetric("logloss", log_loss_row, "logistic"),
+    RowMetric("exponential", exponential_row, "logistic"),
+    RowMetric("error", error_row, "logistic"),
+    RowMetric("mlogloss", multi_log_loss_row, "softmax"),
+    RowMetric("merror", multi_error_row, "softmax"),
 )
 
 
 def resolve_metrics(
-    eval_metric: Any, task: str, default: str, predict: Callable[[Any, np.ndarray], np.ndarray]
+    eval_metric: Any, objective: Any, predict: Callable[[Any, np.ndarray], np.ndarray]
 ) -> list[Metric]:
     """Metrics named by ``eval_metric`` (a name, a callable, a list of them, or None).
 
-    Ready to be called on raw scores.
+    Ready to be called on raw scores of the objective.
     """
     chosen = eval_metric if isinstance(eval_metric, (list, tuple)) else [eval_metric]
-    return [_resolve(one, task, default, predict) for one in chosen]
+    return [_resolve(one, objective, predict) for one in chosen]
 
 
-def _resolve(
-    one: Any, task: str, default: str, predict: Callable[[Any, np.ndarray], np.ndarray]
-) -> Metric:
+def _resolve(one: Any, objective: Any, predict: Callable[[Any, np.ndarray], np.ndarray]) -> Metric:
     if callable(one):
         name = getattr(one, "__name__", type(one).__name__)
         return Metric(
             name, _on_host(lambda backend, y, raw, weight: float(one(y, predict(backend, raw))))
         )
-    name = default if one is None else one
-    rows = {m.name: m for m in ROW_METRICS if task in m.tasks}
-    known = [*rows, *(["auc"] if "error" in rows else [])]
+    name = objective.metric if one is None else one
+    rows, link = objective.metrics, objective.link
+    known = [*rows, *(["auc"] if link.name == "logistic" else [])]
     if name not in known:
         raise ValueError(
-            f"eval_metric must be one of {', '.join(map(repr, known))} or a callable for a "
-            f"{task} task; got {name!r}"
+            f"eval_metric must be one of {', '.join(map(repr, known))} or a callable for the "
+            f"objective {objective.name!r}; got {name!r}"
         )
     if name == "auc":
         return Metric(
@@ -164,14 +174,17 @@ def _resolve(
             higher_is_better=True,
         )
     return Metric(
-        name, lambda y, raw, weight, backend: backend.mean_of_rows(rows[name], y, raw, weight)
+        name,
+        lambda y, raw, weight, arrays, backend: backend.mean_of_rows(
+            rows[name], link.scale, y, raw, weight, arrays
+        ),
     )
 
 
 def _on_host(function: Callable[..., float]) -> Callable[..., Score]:
     """A metric computed on the host, from copies of the arrays."""
 
-    def score(y: Any, raw: Any, weight: Any, backend: Any) -> Score:
+    def score(y: Any, raw: Any, weight: Any, arrays: Any, backend: Any) -> Score:
         return Score(function(backend, *(backend.to_host(array) for array in (y, raw, weight))))
 
     return score

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,8 @@ from gpuboost.data.binning import BinMapper, BinnedMatrix
 from gpuboost.dtypes import GROWTH, LEAFWISE, PACKED, ROW
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.tree import Tree
-from gpuboost.objectives.losses import Loss
 from gpuboost.objectives.metrics import Metric
+from gpuboost.objectives.objective import Objective
 from gpuboost.scalar.fixed_point import NEAREST_ROWS, coarse_room, fine_room
 
 #: What a key is for: the first counter of ``Backend.mix_key``.
@@ -96,6 +96,7 @@ class EvalSet:
     y: Any
     weight: Any
     raw: Any
+    arrays: Any
 
     @classmethod
     def of(
@@ -105,11 +106,13 @@ class EvalSet:
         y: np.ndarray,
         weight: np.ndarray,
         base_score: np.ndarray,
+        arrays: np.ndarray,
         backend: Backend,
     ) -> EvalSet:
         """An eval set before the first round."""
         raw = np.repeat(base_score[:, None], len(y), axis=1)
-        return cls(name, binned, backend.put(y), backend.put(weight), backend.put(raw))
+        put = backend.put
+        return cls(name, binned, put(y), put(weight), put(raw), put(arrays))
 
 
 class Booster:
@@ -122,13 +125,14 @@ class Booster:
         y: np.ndarray,
         weight: np.ndarray,
         base_score: np.ndarray,
-        loss: Loss,
+        objective: Objective,
         params: BoostParams,
         seed: int,
         backend: Backend,
+        row_arrays: Mapping[str, Any] | None = None,
     ) -> None:
         self.mapper, self.binned = mapper, binned
-        self.loss, self.params, self.seed, self.backend = loss, params, seed, backend
+        self.objective, self.params, self.seed, self.backend = objective, params, seed, backend
         n_rows, n_outputs, n_features = len(y), len(base_score), len(mapper.cuts)
         usable = (
             np.arange(n_rows, dtype=ROW)
@@ -139,17 +143,31 @@ class Booster:
         self.nearest = max(n_rows, total_weight) <= NEAREST_ROWS
         self.rooms = (coarse_room(n_rows, total_weight, self.nearest), fine_room(n_rows))
         # with hessians of 1 the hessian sum is the row count
-        hessian_counts = loss.constant_hessian and not weight.size
+        hessian_counts = objective.constant_hessian and not weight.size
         count_rows = params.min_samples_leaf > 1 and not hessian_counts
         self.limits = GrowthLimits.of(params, len(usable), n_features, count_rows)
         self.grower: Grower = backend.make_grower(binned, self.limits)
         self.usable = backend.put(usable)
         self.y, self.weight = backend.put(y), backend.put(weight)
         self.raw = backend.put(np.repeat(base_score[:, None], n_rows, axis=1))
-        self.g = backend.empty((n_outputs, n_rows), np.float64)
-        self.h = backend.empty((n_outputs, n_rows), np.float64)
+        arrays = objective.stack_arrays(row_arrays, n_rows)
+        groups = objective.group_rows(row_arrays, usable, n_rows)
+        self.arrays = backend.put(arrays)
+        self.groups = None if groups is None else (backend.put(groups[0]), backend.put(groups[1]))
+        self.host_rows = y, weight, arrays  # for leaf values from rows
+        # gradients of groups leave those of rows without weight as they are
+        self.g, self.h = (
+            backend.empty((n_outputs, n_rows), np.float64)
+            if groups is None
+            else backend.put(np.zeros((n_outputs, n_rows)))
+            for _ in range(2)
+        )
         self.gh = backend.empty((n_rows,), PACKED)
-        self.sums = backend.empty((n_outputs, 2), np.float64)
+        # leaf values from rows are computed on the host, which waits for every round
+        n_unchecked = 1 if objective.leaf_value is not None else backend.rounds_unchecked
+        self.in_step = n_unchecked == 1
+        self.sums = backend.empty((n_unchecked, n_outputs, 2), np.float64)
+        self.n_checked = 0
         self.sampled = backend.empty((len(usable),), ROW) if params.subsample < 1 else self.usable
         self.growth = backend.put(_growth_record(params, self.limits, hessian_counts))
         self.features = backend.put(
@@ -160,7 +178,20 @@ class Booster:
     def round(self, number: int, evals: list[EvalSet]) -> None:
         """One boosting round: a tree for each output, added to all raw scores."""
         backend, params = self.backend, self.params
-        backend.gradients(self.loss, self.y, self.raw, self.weight, self.g, self.h, self.sums)
+        sums = self.sums[number % len(self.sums)]
+        backend.gradients(
+            self.objective,
+            self.y,
+            self.raw,
+            self.weight,
+            self.arrays,
+            self.groups,
+            self.g,
+            self.h,
+            sums,
+        )
+        if self.in_step:
+            self.check_gradients(number + 1)
         rows = self.usable
         if params.subsample < 1:
             rows = backend.draw_rows(
@@ -174,7 +205,7 @@ class Booster:
                 backend.mix_key(self.seed, COLUMNS, number, k),
                 backend.mix_key(self.seed, ROUNDING, number, k),
             )
-            backend.begin_tree(self.sums, k, self.rooms, keys, self.growth)
+            backend.begin_tree(sums, k, self.rooms, keys, self.growth)
             backend.quantize(self.g[k], self.h[k], self.weight, self.growth, self.nearest, self.gh)
             if self.draw_features:
                 backend.draw_features(len(self.mapper.cuts), self.growth, self.features)
@@ -182,9 +213,46 @@ class Booster:
             self.grower.finish(
                 rows, self.g[k], self.h[k], self.weight, self.growth, float(params.learning_rate)
             )
+            if self.objective.leaf_value is not None:
+                self._replace_leaf_values(rows, number, k)
             self.grower.add_leaf_values(self.raw[k])
             for e in evals:
                 self.grower.add_tree(e.binned, e.raw[k])
+
+    def _replace_leaf_values(self, rows: Any, number: int, k: int) -> None:
+        """Leaf values that the objective computes from the rows of each leaf."""
+        objective, learning_rate = self.objective, float(self.params.learning_rate)
+        y, weight, arrays = self.host_rows
+        raw = self.backend.to_host(self.raw[k])
+
+        def value_of_rows(own: np.ndarray) -> float:
+            own_weight = weight[own] if weight.size else np.ones(len(own))
+            value = float(objective.value_of_leaf(y[own], raw[own], own_weight, arrays[:, own]))
+            if not np.isfinite(value):
+                raise ValueError(
+                    f"objective {objective.name!r} gave the leaf value {value!r} in round {number} "
+                    f"(from 0), for a leaf of {len(own)} rows; it must be a finite number"
+                )
+            return learning_rate * value
+
+        self.grower.replace_leaf_values(rows, value_of_rows)
+
+    def sums_full(self, number: int) -> bool:
+        """Whether the sums of gradients must be checked before the round after this one."""
+        return number + 1 - self.n_checked >= len(self.sums)
+
+    def check_gradients(self, n_rounds: int) -> None:
+        """Raise if gradients or hessians of one of the first rounds were not as they must be."""
+        sums = self.backend.to_host(self.sums)
+        for number in range(self.n_checked, n_rounds):
+            finite = np.isfinite(sums[number % len(sums)]).all(axis=0)
+            if not finite.all():
+                problem = "hessian below zero or not finite" if finite[0] else "gradient not finite"
+                raise ValueError(
+                    f"objective {self.objective.name!r} gave a {problem}, or sums too large for "
+                    f"float64, in round {number} (from 0)"
+                )
+        self.n_checked = n_rounds
 
     def take_trees(self, everything: bool) -> list[Tree]:
         """Trees that are at hand and have not been taken yet.
@@ -286,7 +354,11 @@ class Watch:
     def evaluate(self) -> None:
         """Ask for the metrics of the round that has just been grown."""
         self.pending.append(
-            [m.score(e.y, e.raw, e.weight, self.backend) for e in self.evals for m in self.metrics]
+            [
+                m.score(e.y, e.raw, e.weight, e.arrays, self.backend)
+                for e in self.evals
+                for m in self.metrics
+            ]
         )
 
     def see(self, most_pending: int) -> None:
@@ -327,12 +399,10 @@ def boost(
     metrics: list[Metric],
     report: Callable[[dict[str, dict[str, list[float]]]], None] | None = None,
 ) -> tuple[Ensemble, History]:
-    """Run the rounds; stop early when the last metric of the last eval set has not improved for a.
+    """Run the rounds; stop early when the last metric has not improved for a while.
 
-    While.
-
-    A device may be rounds ahead of the metrics that have arrived; rounds after the one that ends
-    the training are then dropped.
+    The last eval set is the one that counts. A device may be rounds ahead of the metrics that have
+    arrived; rounds after the one that ends the training are then dropped.
     """
     watch = Watch(booster.params, evals, metrics, report, booster.backend)
     trees: list[Tree] = []
@@ -340,11 +410,16 @@ def boost(
         booster.round(number, evals)
         trees += booster.take_trees(everything=False)
         watch.evaluate()
-        watch.see(MAX_ROUNDS_AHEAD)
+        watch.see(0 if booster.in_step else MAX_ROUNDS_AHEAD)
+        if booster.sums_full(number):
+            watch.see(0)
+            booster.check_gradients(watch.n_seen)
         if watch.stopped:
             break
     watch.see(0)
+    booster.check_gradients(watch.n_seen)
     trees += booster.take_trees(everything=True)
     del trees[watch.n_seen * len(base_score) :]
-    ensemble = Ensemble.boosted(trees, base_score, len(booster.mapper.cuts))
+    n_features, link = len(booster.mapper.cuts), booster.objective.link
+    ensemble = Ensemble.boosted(trees, base_score, n_features, link)
     return ensemble, History(watch.results, watch.best_round, watch.best_score)

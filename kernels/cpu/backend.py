@@ -55,6 +55,7 @@ class CpuBackend:
     """See ``gpuboost.backend.Backend``."""
 
     name = "cpu"
+    rounds_unchecked = 1
 
     def __init__(self, n_threads):
         self.team = Team(n_threads)
@@ -132,30 +133,40 @@ class CpuBackend:
 
     # --- gradients
 
-    def gradients(self, loss, y, raw, weight, g, h, sums):
+    def gradients(self, objective, y, raw, weight, arrays, groups, g, h, sums):
         """Gradients and hessians of all outputs into g and h.
 
-        And the weighted sums of their absolute values.
+        And the weighted sums of |g| and h, which are not finite if a gradient is not, or if a
+        hessian is below zero or not finite.
         """
-        n_rows = y.shape[0]
+        n_rows, n_arrays, run = y.shape[0], arrays.shape[0], self.team.run_kernel
         blocks = np.empty((-(-n_rows // gradients.BLOCK), raw.shape[0], 2))
-        kernel = gradients.compile_gradients(loss.grad_hess, loss.joint)
-        self.team.run_kernel(n_rows, kernel, y, raw, weight, g, h, blocks)
+        extra = arrays, objective.values
+        if groups is None:
+            kernel = gradients.compile_gradients(objective.grad_hess, objective.joint, n_arrays)
+            run(n_rows, kernel, y, raw, weight, *extra, g, h, blocks)
+        else:
+            kernel = gradients.compile_group_gradients(objective.grad_hess, n_arrays)
+            run(n_rows, kernel, y, raw, *groups, *extra, g, h)
+            run(n_rows, gradients.sum_gradients, g, h, weight, blocks)
         gradients.sum_blocks(blocks, sums)
 
     def begin_tree(self, sums, k, rooms, keys, growth):
         """Scales and keys of the next tree."""
         gradients.begin_tree(sums, k, *rooms, *keys, growth)
 
-    def mean_of_rows(self, metric, y, raw, weight):
+    def mean_of_rows(self, metric, scale, y, raw, weight, arrays):
         """Weighted mean of a metric's row function."""
         blocks = np.empty((-(-y.shape[0] // gradients.BLOCK), 1, 2))
         self.team.run_kernel(
             y.shape[0],
-            gradients.compile_mean(metric.row_value, metric.per_row),
+            gradients.compile_mean(metric.row_value, metric.per_row, metric.n_arrays),
             y,
             raw,
             weight,
+            float(scale),
+            arrays,
+            metric.parameters,
             blocks,
         )
         total = np.empty((1, 2))
@@ -276,15 +287,14 @@ class CpuBackend:
         """The class with the highest score; one output means two classes."""
         return classes[raw.argmax(axis=0) if raw.shape[0] > 1 else (raw[0] > 0).astype(np.intp)]
 
-    def probabilities(self, raw, log_odds_factor):
-        """Class probabilities (n_rows, n_classes) from raw scores.
-
-        One output means two classes, and times the factor it is log odds.
-        """
+    def apply_link(self, raw, link):
+        """Predictions from raw scores: numbers (n_rows,), or probabilities (n_rows, n_classes)."""
+        if link.name == "identity":
+            return raw[0]
         n_outputs, n_rows = raw.shape
         out = np.empty((n_rows, max(n_outputs, 2)))
-        if n_outputs == 1:
-            predict.binary_probabilities(raw, log_odds_factor, out)
+        if link.name == "logistic":
+            predict.binary_probabilities(raw, link.scale, out)
         else:
             predict.class_probabilities(raw, out)
         return out
@@ -411,6 +421,16 @@ class CpuGrower:
         values, cover = np.empty(n), np.empty(n)
         leaves.leaf_values(nodes, sums, growth, learning_rate, values, cover)
         self.trees.append((nodes, values, cover, sums[:, 2].copy()))
+
+    def replace_leaf_values(self, rows, value_of_rows):
+        """Other values for the leaves that have rows: what a function says of their rows."""
+        labels = self.labels[rows]
+        by_label = rows[np.argsort(labels, kind="stable")]
+        ends = np.cumsum(np.bincount(labels, minlength=len(self.leaf_of_label)))
+        values = self.trees[-1][1]
+        for leaf, own in zip(self.leaf_of_label, np.split(by_label, ends[:-1]), strict=True):
+            if len(own):
+                values[leaf] = value_of_rows(own)
 
     def add_leaf_values(self, raw):
         """Add leaf values to the raw scores of all rows."""

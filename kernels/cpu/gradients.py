@@ -15,19 +15,25 @@ from gpuboost.dtypes import SUM_BLOCK as BLOCK
 from gpuboost.dtypes import SUM_LANES as LANES
 from gpuboost.kernels.cpu._jit import helper, kernel, take_number
 from gpuboost.scalar import fixed_point
+from gpuboost.scalar.arguments import of_row, of_rows
 from gpuboost.scalar.fixed_point import pack_at_random, pack_nearest
 from gpuboost.scalar.formulas import hash32
 
+# Without being part of the loop, the calls that hand over further arrays would cost its vectors.
+part_of_loop = register_jitable(forceinline=True)
+
 
 @functools.cache
-def compile_gradients(grad_hess, joint):
+def compile_gradients(grad_hess, joint, n_arrays):
     """Compile a loss's function into a loop over blocks of rows.
 
-    ``grad_hess(y, raw) -> (g, h)`` for losses with one output; if ``joint``, ``grad_hess(y, raw,
-    begin, end, g, h)`` fills columns begin..end of the (n_outputs, n_rows) arrays g and h."""
+    ``grad_hess(y, raw, *values, *parameters) -> (g, h)`` for losses with one output; if ``joint``,
+    ``grad_hess(y, raw, begin, end, g, h, *arrays, *parameters)`` fills columns begin..end of the
+    (n_outputs, n_rows) arrays g and h."""
     register_jitable(grad_hess)
 
     if joint:
+        fill_range = of_rows(grad_hess, n_arrays, part_of_loop)
 
         @kernel
         def joint_gradients(
@@ -35,6 +41,8 @@ def compile_gradients(grad_hess, joint):
             y,  # (n_rows,) float64, IN
             raw,  # (n_outputs, n_rows) float64, IN
             weight,  # (n_rows,) float64 or (0,), IN
+            arrays,  # (n_arrays, n_rows) float64, IN
+            parameters,  # tuple of float64
             g,  # (n_outputs, n_rows) float64, OUT
             h,  # (n_outputs, n_rows) float64, OUT
             sums,  # (n_blocks, n_outputs, 2) float64, OUT: weighted sums of |g| and h
@@ -43,7 +51,7 @@ def compile_gradients(grad_hess, joint):
             block = take_number(counter)
             while block < sums.shape[0]:
                 begin, end = block * BLOCK, min((block + 1) * BLOCK, y.shape[0])
-                grad_hess(y, raw, begin, end, g, h)
+                fill_range((y, raw, begin, end, g, h), arrays, *parameters)
                 for k in range(raw.shape[0]):
                     add_up(
                         g[k, begin:end], h[k, begin:end], weight[begin:end], lanes, sums[block, k]
@@ -52,19 +60,69 @@ def compile_gradients(grad_hess, joint):
 
         return joint_gradients
 
+    grad_hess_of_row = of_row(grad_hess, n_arrays, part_of_loop)
+
     @kernel
-    def gradients(counter, y, raw, weight, g, h, sums):
+    def gradients(counter, y, raw, weight, arrays, parameters, g, h, sums):
         lanes = np.empty((2, LANES))
         block = take_number(counter)
         while block < sums.shape[0]:
             begin, end = block * BLOCK, min((block + 1) * BLOCK, y.shape[0])
             y_, raw_, g_, h_ = y[begin:end], raw[0, begin:end], g[0, begin:end], h[0, begin:end]
             for i in range(end - begin):
-                g_[i], h_[i] = grad_hess(y_[i], raw_[i])
+                g_[i], h_[i] = grad_hess_of_row((y_[i], raw_[i]), arrays, begin + i, *parameters)
             add_up(g_, h_, weight[begin:end], lanes, sums[block, 0])
             block = take_number(counter)
 
     return gradients
+
+
+@functools.cache
+def compile_group_gradients(grad_hess, n_arrays):
+    """Compile a loss's function of whole groups into a loop over groups.
+
+    ``grad_hess(y, raw, rows, g, h, *arrays, *parameters)`` fills the columns ``rows`` of the
+    (n_outputs, n_rows) arrays g and h."""
+    register_jitable(grad_hess)
+    fill_group = of_rows(grad_hess, n_arrays, part_of_loop)
+
+    @kernel
+    def group_gradients(
+        counter,  # (1,) int64, INOUT
+        y,  # (n_rows,) float64, IN
+        raw,  # (n_outputs, n_rows) float64, IN
+        rows,  # (n,) int32, IN: the rows of all groups, one group after another
+        begin,  # (n_groups + 1,) int64, IN: where the groups begin
+        arrays,  # (n_arrays, n_rows) float64, IN
+        parameters,  # tuple of float64
+        g,  # (n_outputs, n_rows) float64, INOUT
+        h,  # (n_outputs, n_rows) float64, INOUT
+    ):
+        group = take_number(counter)
+        while group < begin.shape[0] - 1:
+            own = rows[begin[group] : begin[group + 1]]
+            fill_group((y, raw, own, g, h), arrays, *parameters)
+            group = take_number(counter)
+
+    return group_gradients
+
+
+@kernel
+def sum_gradients(
+    counter,  # (1,) int64, INOUT
+    g,  # (n_outputs, n_rows) float64, IN
+    h,  # (n_outputs, n_rows) float64, IN
+    weight,  # (n_rows,) float64 or (0,), IN
+    sums,  # (n_blocks, n_outputs, 2) float64, OUT: weighted sums of |g| and h
+):
+    """The sums of each block, of gradients that were not computed block by block."""
+    lanes = np.empty((2, LANES))
+    block = take_number(counter)
+    while block < sums.shape[0]:
+        begin, end = block * BLOCK, min((block + 1) * BLOCK, g.shape[1])
+        for k in range(g.shape[0]):
+            add_up(g[k, begin:end], h[k, begin:end], weight[begin:end], lanes, sums[block, k])
+        block = take_number(counter)
 
 
 @helper
@@ -80,7 +138,7 @@ def fold(lanes):
 
 @helper
 def add_up(g, h, weight, lanes, out):
-    """Weighted sums of |g| and h of one block."""
+    """Weighted sums of |g| and h of one block; a hessian below zero makes its sum NaN."""
     weighted = weight.shape[0] > 0
     g_lanes, h_lanes = lanes[0], lanes[1]
     for lane in range(LANES):
@@ -92,11 +150,11 @@ def add_up(g, h, weight, lanes, out):
         if weighted:
             for lane in range(g_.shape[0]):
                 g_lanes[lane] += abs(g_[lane]) * w_[lane]
-                h_lanes[lane] += h_[lane] * w_[lane]
+                h_lanes[lane] += (h_[lane] if h_[lane] >= 0.0 else np.nan) * w_[lane]
         else:
             for lane in range(g_.shape[0]):
                 g_lanes[lane] += abs(g_[lane])
-                h_lanes[lane] += h_[lane]
+                h_lanes[lane] += h_[lane] if h_[lane] >= 0.0 else np.nan
     out[0] = fold(g_lanes)
     out[1] = fold(h_lanes)
 
@@ -168,17 +226,18 @@ def fixed_point_sum(values, weight, scale):
 
 
 @functools.cache
-def compile_mean(row_value, per_row):
+def compile_mean(row_value, per_row, n_arrays):
     """Compile a metric's row function into weighted block sums.
 
     ``sums[block, 0]`` = (sum of values, sum of weights).
     """
     register_jitable(row_value)
+    value_of_row = of_row(row_value, n_arrays, part_of_loop)
 
     if per_row:
 
         @kernel
-        def sum_rows(counter, y, raw, weight, sums):
+        def sum_rows(counter, y, raw, weight, scale, arrays, parameters, sums):
             lanes = np.empty((2, LANES))
             block = take_number(counter)
             while block < sums.shape[0]:
@@ -186,7 +245,8 @@ def compile_mean(row_value, per_row):
                     lanes[0, lane], lanes[1, lane] = 0.0, 0.0
                 for i in range(block * BLOCK, min((block + 1) * BLOCK, y.shape[0])):
                     w = weight[i] if weight.shape[0] > 0 else 1.0
-                    lanes[0, i % LANES] += w * row_value(y[i], raw, i)
+                    value = value_of_row((y[i], raw, i), arrays, i, *parameters)
+                    lanes[0, i % LANES] += w * value
                     lanes[1, i % LANES] += w
                 sums[block, 0, 0], sums[block, 0, 1] = fold(lanes[0]), fold(lanes[1])
                 block = take_number(counter)
@@ -194,7 +254,7 @@ def compile_mean(row_value, per_row):
         return sum_rows
 
     @kernel
-    def sum_values(counter, y, raw, weight, sums):
+    def sum_values(counter, y, raw, weight, scale, arrays, parameters, sums):
         lanes = np.empty((2, LANES))
         block = take_number(counter)
         while block < sums.shape[0]:
@@ -202,7 +262,8 @@ def compile_mean(row_value, per_row):
                 lanes[0, lane], lanes[1, lane] = 0.0, 0.0
             for i in range(block * BLOCK, min((block + 1) * BLOCK, y.shape[0])):
                 w = weight[i] if weight.shape[0] > 0 else 1.0
-                lanes[0, i % LANES] += w * row_value(y[i], raw[0, i])
+                value = value_of_row((y[i], scale * raw[0, i]), arrays, i, *parameters)
+                lanes[0, i % LANES] += w * value
                 lanes[1, i % LANES] += w
             sums[block, 0, 0], sums[block, 0, 1] = fold(lanes[0]), fold(lanes[1])
             block = take_number(counter)

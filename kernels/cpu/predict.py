@@ -171,13 +171,13 @@ def predict_few(
 @kernel
 def binary_probabilities(
     raw,  # (1, n_rows) float64, IN
-    log_odds_factor,
+    scale,
     out,  # (n_rows, 2) float64, OUT
 ):
-    """Probabilities of two classes from scores that are log odds when multiplied by the factor."""
+    """Probabilities of two classes from scores that are log odds when multiplied by the scale."""
     scores = raw[0]
     for i in range(scores.shape[0]):
-        p = sigmoid(log_odds_factor * scores[i])
+        p = sigmoid(scale * scores[i])
         out[i, 0] = 1.0 - p
         out[i, 1] = p
 

@@ -52,6 +52,7 @@ class CudaBackend:
     """See ``gpuboost.backend.Backend``."""
 
     name = "cuda"
+    rounds_unchecked = 256  # to look at sums is to wait for the device
 
     def __init__(self, n_threads, device_id):
         self.host = CpuBackend(n_threads)  # for work on host arrays: cuts, base scores, few rows
@@ -145,13 +146,21 @@ class CudaBackend:
 
     # --- gradients
 
-    def gradients(self, loss, y, raw, weight, g, h, sums):
+    def gradients(self, objective, y, raw, weight, arrays, groups, g, h, sums):
         """Gradients and hessians of all outputs into g and h.
 
-        And the weighted sums of their absolute values.
+        And the weighted sums of |g| and h, which are not finite if a gradient is not, or if a
+        hessian is below zero or not finite.
         """
-        n_outputs, n_rows = raw.shape
-        gradients.gradients(loss.grad_hess, loss.joint)(n_rows, y, raw, g, h)
+        (n_outputs, n_rows), n_arrays = raw.shape, arrays.shape[0]
+        parameters = map(np.float64, objective.values)
+        if groups is None:
+            kernel = gradients.gradients(objective.grad_hess, objective.joint, n_arrays)
+            kernel(n_rows, y, raw, arrays, g, h, *parameters)
+        else:
+            rows, begin = groups
+            kernel = gradients.group_gradients(objective.grad_hess, n_arrays)
+            kernel(begin.shape[0] - 1, y, raw, rows, begin, arrays, g, h, *parameters)
         n_blocks = -(-n_rows // SUM_BLOCK)
         blocks = self._scratch("gradient_blocks", (n_blocks, n_outputs, 2))
         weighted = np.int32(weight.size > 0)
@@ -176,11 +185,13 @@ class CudaBackend:
         """Exact sum of host values."""
         return self.host.fixed_point_sum(values, weight, scale)
 
-    def mean_of_rows(self, metric, y, raw, weight):
+    def mean_of_rows(self, metric, scale, y, raw, weight, arrays):
         """Weighted mean of a metric's row function, when it arrives."""
         n_rows = y.shape[0]
         values = self._scratch("metric_values", (n_rows,))
-        gradients.metric_values(metric.row_value, metric.per_row)(n_rows, y, raw, values)
+        kernel = gradients.metric_values(metric.row_value, metric.per_row, metric.n_arrays)
+        parameters = map(np.float64, metric.parameters)
+        kernel(n_rows, y, raw, np.float64(scale), arrays, values, *parameters)
         n_blocks = -(-n_rows // SUM_BLOCK)
         blocks, out = (
             self._scratch("metric_blocks", (n_blocks, 1, 2)),
@@ -300,12 +311,17 @@ class CudaBackend:
             predict.ADD_VALUE_TREES(chunk.shape[0], chunk, *arguments, raw)
             out[:, first:end] = self.to_host(raw)
 
-    def probabilities(self, raw, log_odds_factor):
-        """Class probabilities, where the raw scores are."""
+    def apply_link(self, raw, link):
+        """Predictions, where the raw scores are."""
         if _on_host(raw):
-            return self.host.probabilities(raw, log_odds_factor)
+            return self.host.apply_link(raw, link)
+        if link.name == "identity":
+            return raw[0]
         out = self.empty((raw.shape[1], max(2, raw.shape[0])), np.float64)
-        predict.PROBABILITIES(raw.shape[1], raw, np.float64(log_odds_factor), out)
+        if link.name == "logistic":
+            predict.LOGISTIC(raw.shape[1], raw, np.float64(link.scale), out)
+        else:
+            predict.SOFTMAX(raw.shape[1], raw, out)
         return out
 
     def labels(self, raw, classes):

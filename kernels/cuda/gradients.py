@@ -6,39 +6,58 @@ From the scalar functions that the CPU compiles too.
 import functools
 
 from gpuboost.kernels.cuda.rowwise import RowKernel
+from gpuboost.scalar.arguments import of_row, of_rows
 from gpuboost.scalar.fixed_point import begin_tree as set_units_and_keys
 from gpuboost.scalar.fixed_point import pack_at_random, pack_nearest
 from gpuboost.scalar.formulas import hash32
 
 
 @functools.cache
-def gradients(grad_hess, joint):
-    """The kernel of a loss: (y, raw, g, h)."""
+def gradients(grad_hess, joint, n_arrays):
+    """The kernel of a loss: (y, raw, arrays, g, h, *parameters)."""
     if joint:
+        fill_range = of_rows(grad_hess, n_arrays)
 
-        def joint_gradients(i, y, raw, g, h):
-            grad_hess(y, raw, i, i + 1, g, h)
+        def joint_gradients(i, y, raw, arrays, g, h, *parameters):
+            fill_range((y, raw, i, i + 1, g, h), arrays, *parameters)
 
         return RowKernel(joint_gradients)
 
-    def row_gradients(i, y, raw, g, h):
-        g[0, i], h[0, i] = grad_hess(y[i], raw[0, i])
+    grad_hess_of_row = of_row(grad_hess, n_arrays)
+
+    def row_gradients(i, y, raw, arrays, g, h, *parameters):
+        g[0, i], h[0, i] = grad_hess_of_row((y[i], raw[0, i]), arrays, i, *parameters)
 
     return RowKernel(row_gradients)
 
 
 @functools.cache
-def metric_values(row_value, per_row):
-    """The kernel of a metric: (y, raw, values)."""
+def group_gradients(grad_hess, n_arrays):
+    """The kernel of a loss of whole groups: (y, raw, rows, begin, arrays, g, h, *parameters).
+
+    One thread per group.
+    """
+    fill_group = of_rows(grad_hess, n_arrays)
+
+    def gradients_of_groups(i, y, raw, rows, begin, arrays, g, h, *parameters):
+        fill_group((y, raw, rows[begin[i] : begin[i + 1]], g, h), arrays, *parameters)
+
+    return RowKernel(gradients_of_groups)
+
+
+@functools.cache
+def metric_values(row_value, per_row, n_arrays):
+    """The kernel of a metric: (y, raw, scale, arrays, values, *parameters)."""
+    value_of_row = of_row(row_value, n_arrays)
     if per_row:
 
-        def values_of_rows(i, y, raw, values):
-            values[i] = row_value(y[i], raw, i)
+        def values_of_rows(i, y, raw, scale, arrays, values, *parameters):
+            values[i] = value_of_row((y[i], raw, i), arrays, i, *parameters)
 
         return RowKernel(values_of_rows)
 
-    def values_of_scores(i, y, raw, values):
-        values[i] = row_value(y[i], raw[0, i])
+    def values_of_scores(i, y, raw, scale, arrays, values, *parameters):
+        values[i] = value_of_row((y[i], scale * raw[0, i]), arrays, i, *parameters)
 
     return RowKernel(values_of_scores)
 

@@ -261,6 +261,21 @@ class CudaGrower:
         ))  # fmt: skip
         self.n_kept += 1
 
+    def replace_leaf_values(self, rows, value_of_rows):
+        """Other values for the leaves that have rows: what a function says of their rows.
+
+        The host computes them: it fetches the tree with its lists of rows, and sends values back.
+        """
+        cp, kept = cupy(), self.n_kept - 1
+        nodes, listed, values = (cp.asnumpy(a) for a in (self.nodes, self.rows, self.values))
+        size = int(cp.asnumpy(self.kept_sizes)[kept])
+        for i, node in enumerate(nodes[:size]):
+            own = listed[node["depth"] & 1, node["begin"] : node["end"]]
+            if node["left"] < 0 and len(own):
+                values[i] = value_of_rows(np.sort(own))
+        self.values.set(values)
+        self.kept_values[kept].set(values)
+
     def add_leaf_values(self, raw):
         """Add leaf values to the raw scores of all rows.
 

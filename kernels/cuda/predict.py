@@ -31,17 +31,16 @@ def add_value_trees(i, x, tree_begin, nodes, value, first_tree, end_tree, out):
         out[t % out.shape[0], i] += value[k, 0]
 
 
-def probabilities(i, raw, log_odds_factor, out):
-    """Class probabilities of a row.
+def logistic(i, raw, scale, out):
+    """Probabilities of two classes; the score times the scale is log odds."""
+    p = sigmoid(scale * raw[0, i])
+    out[i, 0] = 1.0 - p
+    out[i, 1] = p
 
-    One output means two classes, and times the factor it is log odds.
-    """
+
+def softmax(i, raw, out):
+    """Softmax of a row's scores."""
     n_classes = raw.shape[0]
-    if n_classes == 1:
-        p = sigmoid(log_odds_factor * raw[0, i])
-        out[i, 0] = 1.0 - p
-        out[i, 1] = p
-        return
     top = raw[0, i]
     for k in range(1, n_classes):
         top = raw[k, i] if raw[k, i] > top else top
@@ -65,5 +64,6 @@ def labels(i, raw, classes, out):
 
 ADD_BINNED_TREE = RowKernel(add_binned_tree)
 ADD_VALUE_TREES = RowKernel(add_value_trees)
-PROBABILITIES = RowKernel(probabilities)
+LOGISTIC = RowKernel(logistic)
+SOFTMAX = RowKernel(softmax)
 LABELS = RowKernel(labels)

@@ -13,7 +13,7 @@ __device__ __forceinline__ double fold(double own, double* lanes) {
     return sum;
 }
 
-// Weighted sums of |g| and h of each block of rows and output.
+// Weighted sums of |g| and h of each block of rows and output; a hessian below zero makes its sum NaN.
 extern "C" __global__ void __launch_bounds__(LANES, 1) sum_gradients(
     const double* g, const double* h, const double* weight, double* blocks /* [n_blocks][n_outputs][2] */, i64 n_rows, int weighted)
 {
@@ -23,7 +23,8 @@ extern "C" __global__ void __launch_bounds__(LANES, 1) sum_gradients(
     for (i64 i = begin + threadIdx.x; i < end; i += LANES) {
         const double w = weighted ? weight[i] : 1.0;
         sum_g += fabs(g[output * n_rows + i]) * w;
-        sum_h += h[output * n_rows + i] * w;
+        const double own_h = h[output * n_rows + i];
+        sum_h += (own_h >= 0.0 ? own_h : nan("")) * w;
     }
     sum_g = fold(sum_g, lanes);
     sum_h = fold(sum_h, lanes);

@@ -18,7 +18,7 @@ import compiling
 
 from gpuboost.dtypes import GROWTH, NODE, WALK_NODE
 from gpuboost.kernels.cuda import _compile, binning, gradients, predict
-from gpuboost.objectives.losses import LOSSES
+from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import ROW_METRICS
 
 TABLE = Path(__file__).parent / "compile_table.json"
@@ -99,6 +99,24 @@ def test_machine_code_of_the_histogram_loop(architecture, group_features):
     ] in code  # a row's bins in one load
 
 
+def between_bounds(y, raw, low, high, slope):
+    """A loss with two further arrays and a parameter."""
+    outside = raw - low if raw < low else raw - high if raw > high else 0.0
+    return slope * outside, slope
+
+
+def centred_in_group(y, raw, rows, g, h, factor, slope):
+    """A loss of groups with a further array and a parameter."""
+    mean = 0.0
+    for i in range(rows.shape[0]):
+        mean += raw[0, rows[i]] - y[rows[i]]
+    mean /= rows.shape[0]
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        g[0, row] = slope * factor[row] * (raw[0, row] - y[row] - mean)
+        h[0, row] = slope * factor[row]
+
+
 def row_kernels():
     """{name: (kernel, arguments)} of all kernels that numba compiles."""
     f8, f4, i4, i8, u1 = (
@@ -115,15 +133,24 @@ def row_kernels():
     }
     for nearest, kernel in gradients.QUANTIZE.items():
         out[f"quantize-{nearest}"] = kernel, (f8, f8, f8, np.bool_(True), growth, i8)
-    for loss in LOSSES.values():
+    for loss in OBJECTIVES.values():
         out[f"loss-{loss.name}"] = (
-            gradients.gradients(loss.grad_hess, loss.joint),
-            (f8, matrix, matrix, matrix),
+            gradients.gradients(loss.grad_hess, loss.joint, 0),
+            (f8, matrix, matrix, matrix, matrix, *map(np.float64, loss.values)),
         )
+    one_parameter = (np.float64(1),)
+    out["loss with further arrays"] = (
+        gradients.gradients(between_bounds, False, 2),
+        (f8, matrix, matrix, matrix, matrix, *one_parameter),
+    )
+    out["loss of groups"] = (
+        gradients.group_gradients(centred_in_group, 1),
+        (f8, matrix, i4, i8, matrix, matrix, matrix, *one_parameter),
+    )
     for metric in ROW_METRICS:
-        out[f"metric-{metric.name}-{metric.tasks[0]}"] = (
-            gradients.metric_values(metric.row_value, metric.per_row),
-            (f8, matrix, f8),
+        out[f"metric-{metric.name}"] = (
+            gradients.metric_values(metric.row_value, metric.per_row, 0),
+            (f8, matrix, np.float64(1), matrix, f8),
         )
     for x, cuts in ((f4, np.float32), (f8, np.float64), (i8, np.float64)):
         values, table = np.empty((1, 1), x.dtype), np.empty((1, 256), cuts)
@@ -142,7 +169,8 @@ def row_kernels():
             binning.CUTS_OF_COLUMNS,
             (columns, matrix, np.bool_(True), one, matrix, matrix, matrix, i4),
         )
-    out["probabilities"] = predict.PROBABILITIES, (matrix, np.float64(1), matrix)
+    out["logistic"] = predict.LOGISTIC, (matrix, np.float64(1), matrix)
+    out["softmax"] = predict.SOFTMAX, (matrix, matrix)
     for classes in (i8, f4, np.empty(1, np.bool_)):
         out[f"labels-{classes.dtype}"] = predict.LABELS, (matrix, classes, classes)
     return out

@@ -18,7 +18,9 @@ from gpuboost.backend import get_backend
 from gpuboost.config import BoostParams
 from gpuboost.data.binning import BinMapper
 from gpuboost.kernels.emulation import control
-from gpuboost.objectives.losses import LOSSES, Loss
+from gpuboost.objectives.links import IDENTITY
+from gpuboost.objectives.losses import OBJECTIVES, mean_score
+from gpuboost.objectives.objective import Objective
 from gpuboost.training.boosting import Booster
 
 PER_STEP = {
@@ -41,7 +43,7 @@ def make_booster(backend, x, y, **options):
     params = BoostParams(**options)
     mapper = BinMapper.fit(x, np.empty(0), params.max_bins, backend)
     binned = mapper.transform(x, backend, by_rows=True)
-    loss = LOSSES["log_loss"]
+    loss = OBJECTIVES["log_loss"]
     return Booster(mapper, binned, y, np.empty(0), np.zeros(1), loss, params, 0, backend)
 
 
@@ -144,9 +146,9 @@ def test_a_new_loss_needs_no_cuda_code(monkeypatch):
         return d / s, 1.0 / s
 
     monkeypatch.setitem(
-        LOSSES,
+        OBJECTIVES,
         "squared_error",
-        Loss("mine", pseudo_huber, "mae", LOSSES["squared_error"].base_score),
+        Objective("mine", pseudo_huber, IDENTITY, "mae", mean_score),
     )
     x, signal, weight = workload.data()
     models = [

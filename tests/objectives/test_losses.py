@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from gpuboost.objectives.losses import LOSSES, exact_mean
+from gpuboost.objectives.losses import OBJECTIVES, exact_mean
 from gpuboost.objectives.metrics import (
-    half_exponential_row,
+    exponential_row,
     log_loss_row,
     multi_log_loss_row,
     squared_row,
@@ -12,7 +12,7 @@ from gpuboost.objectives.metrics import (
 ROWS = {
     "squared_error": lambda y, r: 0.5 * squared_row(y, r),
     "log_loss": log_loss_row,
-    "exponential": half_exponential_row,
+    "exponential": lambda y, r: exponential_row(y, 2.0 * r),
 }
 
 
@@ -21,7 +21,7 @@ ROWS = {
 @pytest.mark.parametrize("raw", [-3.0, -0.1, 0.0, 2.5])
 def test_derivatives_by_differences(name, y, raw):
     value = ROWS[name]
-    g, h = LOSSES[name].grad_hess(y, raw)
+    g, h = OBJECTIVES[name].grad_hess(y, raw)
     e = 1e-4
     assert g == pytest.approx((value(y, raw + e) - value(y, raw - e)) / (2 * e), rel=1e-5, abs=1e-9)
     assert h == pytest.approx(
@@ -32,7 +32,7 @@ def test_derivatives_by_differences(name, y, raw):
 def test_softmax_derivatives_by_differences(rng):
     raw = rng.normal(size=(4, 1))
     g, h = np.empty((4, 1)), np.empty((4, 1))
-    LOSSES["multi_log_loss"].grad_hess(np.array([2.0]), raw, 0, 1, g, h)
+    OBJECTIVES["multi_log_loss"].grad_hess(np.array([2.0]), raw, 0, 1, g, h)
     e = 1e-4
     for k in range(4):
         step = np.zeros((4, 1))
@@ -48,22 +48,26 @@ def test_softmax_derivatives_by_differences(rng):
 def test_base_scores_are_the_best_constants(rng, backend):
     y = rng.normal(size=1000)
     weight = rng.random(1000)
-    score = LOSSES["squared_error"].base_score(y, weight, 1, backend)
+    score = OBJECTIVES["squared_error"].base_score(y, weight, 1, backend)
     np.testing.assert_allclose(score, [np.average(y, weights=weight)], rtol=1e-12)
     label = (y > 0.5).astype(float)
     p = np.average(label, weights=weight)
     np.testing.assert_allclose(
-        LOSSES["log_loss"].base_score(label, weight, 2, backend), [np.log(p / (1 - p))], rtol=1e-12
+        OBJECTIVES["log_loss"].base_score(label, weight, 2, backend),
+        [np.log(p / (1 - p))],
+        rtol=1e-12,
     )
     np.testing.assert_allclose(
-        LOSSES["exponential"].base_score(label, weight, 2, backend),
+        OBJECTIVES["exponential"].base_score(label, weight, 2, backend),
         [np.log(p / (1 - p)) / 2],
         rtol=1e-12,
     )
     codes = rng.integers(0, 3, 1000).astype(float)
     prior = np.bincount(codes.astype(int), weight) / weight.sum()
     np.testing.assert_allclose(
-        LOSSES["multi_log_loss"].base_score(codes, weight, 3, backend), np.log(prior), rtol=1e-12
+        OBJECTIVES["multi_log_loss"].base_score(codes, weight, 3, backend),
+        np.log(prior),
+        rtol=1e-12,
     )
 
 

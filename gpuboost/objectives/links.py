@@ -1,0 +1,34 @@
+"""Links: how raw scores become predictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LINKS = ("identity", "logistic", "softmax")
+
+
+@dataclass(frozen=True)
+class Link:
+    """How raw scores become predictions.
+
+    Attributes
+    ----------
+    name : {"identity", "logistic", "softmax"}
+        The raw score itself, probabilities of two classes from one score, or of several classes
+        from a score for each.
+    scale : float
+        Only for "logistic": this times the raw score is the log odds of the second class.
+    """
+
+    name: str
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse what no device knows."""
+        if self.name not in LINKS:
+            raise ValueError(f"link must be one of {', '.join(LINKS)}; got {self.name!r}")
+        if self.scale != 1.0 and self.name != "logistic":
+            raise ValueError(f"only the logistic link has a scale; got {self.scale!r}")
+
+
+IDENTITY, LOGISTIC, SOFTMAX = Link("identity"), Link("logistic"), Link("softmax")

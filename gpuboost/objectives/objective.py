@@ -1,0 +1,196 @@
+"""What is minimised: an objective says all that training and prediction need to know of it."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from gpuboost.dtypes import ROW
+from gpuboost.objectives.links import Link
+from gpuboost.objectives.metrics import ROW_METRICS, RowMetric
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is minimised.
+
+    Its functions take what is theirs, then the further arrays (or their values of a row), then the
+    parameters.
+
+    Attributes
+    ----------
+    name : str
+        Its name, under which ``OBJECTIVES`` lists it.
+    grad_hess : callable
+        ``grad_hess(y, raw, *values, *parameters) -> (gradient, hessian)`` of one row, compiled by
+        every device for itself, once for all values of the parameters. If ``joint``,
+        ``grad_hess(y, raw, begin, end, g, h, *arrays, *parameters)`` fills all outputs of a range
+        of rows. With ``groups``, ``grad_hess(y, raw, rows, g, h, *arrays, *parameters)`` fills all
+        outputs of the rows of one group, which are in ascending order. Gradients must be finite,
+        hessians finite and not below zero.
+    link : Link
+        How raw scores become predictions.
+    metric : str
+        Name of the default metric.
+    base : callable
+        ``base(y, weight, n_classes, backend, *arrays, *parameters)`` gives the best constants,
+        (n_outputs,).
+    parameters : mapping of str to float
+        Numbers that the functions take after their other arguments, in this order.
+    joint : bool
+        Whether ``grad_hess`` fills ranges of rows.
+    constant_hessian : bool
+        Whether the hessian is 1.
+    own_metrics : tuple of RowMetric
+        Metrics that only this objective has; their functions take the further arrays' values and
+        the parameters too.
+    leaf_value : callable or None
+        ``leaf_value(y, raw, weight, *arrays, *parameters) -> float`` gives the value of a leaf,
+        before the learning rate, from the rows of it that the tree was grown on: host arrays in
+        ascending order of the rows, with the raw scores of the tree's output. Penalties and
+        ``max_delta_step`` do not change it. None: Newton steps, which inner nodes have in any case.
+    row_arrays : tuple of str
+        Names of further arrays with a number for each row, such as bounds of censoring. They must
+        be there in training and with every eval set.
+    groups : str or None
+        Name of a further array with a number for each training row; rows of the same number are one
+        group. None: a row's gradient depends on this row alone. Rows of weight 0 are in no group.
+    """
+
+    name: str
+    grad_hess: Callable[..., Any]
+    link: Link
+    metric: str
+    base: Callable[..., np.ndarray]
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    joint: bool = False
+    constant_hessian: bool = False
+    own_metrics: tuple[RowMetric, ...] = ()
+    leaf_value: Callable[..., float] | None = None
+    row_arrays: tuple[str, ...] = ()
+    groups: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant."""
+        for name, value in self.parameters.items():
+            if not isinstance(value, numbers.Real) or not math.isfinite(value):
+                raise ValueError(
+                    f"parameter {name} of objective {self.name!r} must be a finite number; got "
+                    f"{value!r}"
+                )
+        if self.joint and self.groups is not None:
+            raise ValueError(
+                f"objective {self.name!r} must have either joint=True or groups, not both; got "
+                f"groups={self.groups!r}"
+            )
+        if self.groups in self.row_arrays:
+            raise ValueError(
+                f"groups of objective {self.name!r} must not be among its row_arrays; got "
+                f"{self.groups!r}"
+            )
+
+    def __hash__(self) -> int:
+        """Equal objectives have equal hashes."""
+        return hash((self.name, self.values))
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The values of the parameters, in their order."""
+        return tuple(float(value) for value in self.parameters.values())
+
+    def with_parameters(self, **parameters: float) -> Objective:
+        """The same objective with other values of some parameters."""
+        unknown = sorted(set(parameters) - set(self.parameters))
+        if unknown:
+            raise ValueError(f"objective {self.name!r} has no parameter {', '.join(unknown)}")
+        return replace(self, parameters={**self.parameters, **parameters})
+
+    def n_outputs(self, n_classes: int) -> int:
+        """How many raw scores a row has."""
+        return n_classes if self.link.name == "softmax" else 1
+
+    def base_score(
+        self,
+        y: np.ndarray,
+        weight: np.ndarray,
+        n_classes: int,
+        backend: Any,
+        row_arrays: Mapping[str, Any] | None = None,
+    ) -> np.ndarray:
+        """The best constants."""
+        arrays = self.stack_arrays(row_arrays, len(y))
+        return self.base(y, weight, n_classes, backend, *arrays, *self.values)
+
+    def value_of_leaf(
+        self, y: np.ndarray, raw: np.ndarray, weight: np.ndarray, arrays: np.ndarray
+    ) -> float:
+        """What ``leaf_value`` says of the rows of one leaf."""
+        assert self.leaf_value is not None
+        return self.leaf_value(y, raw, weight, *arrays, *self.values)
+
+    @property
+    def metrics(self) -> dict[str, RowMetric]:
+        """Metrics of its predictions by name."""
+        shared = [metric for metric in ROW_METRICS if metric.reads == self.link.name]
+        own = [
+            replace(metric, n_arrays=len(self.row_arrays), parameters=self.values)
+            for metric in self.own_metrics
+        ]
+        return {metric.name: metric for metric in (*shared, *own)}
+
+    def stack_arrays(
+        self, row_arrays: Mapping[str, Any] | None, n_rows: int, whose: str = "the training rows"
+    ) -> np.ndarray:
+        """The further arrays as one matrix, (n_arrays, n_rows)."""
+        given = row_arrays or {}
+        unknown = sorted(set(given) - {*self.row_arrays, self.groups})
+        if unknown:
+            raise ValueError(
+                f"objective {self.name!r} takes {self._names_of_arrays()} for {whose}; got "
+                f"{', '.join(unknown)}"
+            )
+        out = np.empty((len(self.row_arrays), n_rows))
+        for k, name in enumerate(self.row_arrays):
+            out[k] = self._checked(given, name, n_rows, whose)
+        return out
+
+    def group_rows(
+        self, row_arrays: Mapping[str, Any] | None, usable: np.ndarray, n_rows: int
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """The usable rows, one group after another, and where the groups begin.
+
+        None if the objective has no groups.
+        """
+        if self.groups is None:
+            return None
+        group = self._checked(row_arrays or {}, self.groups, n_rows, "the training rows")[usable]
+        order = np.argsort(group, kind="stable")
+        changes = np.flatnonzero(np.diff(group[order])) + 1
+        begin = np.concatenate([[0], changes, [len(order)]]).astype(np.int64)
+        return usable[order].astype(ROW), begin
+
+    def _checked(self, given: Mapping[str, Any], name: str, n_rows: int, whose: str) -> np.ndarray:
+        if name not in given:
+            raise ValueError(
+                f"objective {self.name!r} needs the array {name!r} with a number for each of "
+                f"{whose}; it was not given"
+            )
+        array = np.asarray(given[name], np.float64)
+        if array.shape != (n_rows,):
+            raise ValueError(
+                f"the array {name!r} must have a number for each of {whose}, shape ({n_rows},); "
+                f"got shape {array.shape}"
+            )
+        if np.isnan(array).any():
+            row = int(np.isnan(array).argmax())
+            raise ValueError(f"the array {name!r} must not have NaN; row {row} of {whose} has")
+        return array
+
+    def _names_of_arrays(self) -> str:
+        names = [*self.row_arrays, *([] if self.groups is None else [self.groups])]
+        return f"no further arrays than {', '.join(names)}" if names else "no further arrays"
