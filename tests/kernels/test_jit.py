@@ -31,7 +31,7 @@ def test_a_changed_formula_is_not_run_from_old_code(tmp_path):
         return float(out.stdout)
 
     before = train()
-    formulas = tmp_path / "gpuboost" / "formulas.py"
+    formulas = tmp_path / "gpuboost" / "scalar" / "formulas.py"
     old = "    w = -threshold_l1(g, reg_alpha) / d\n"
     assert old in formulas.read_text()
     formulas.write_text(
