@@ -1,7 +1,7 @@
-"""Trees that a device grows level by level, as ``kernels/cpu/cart.py`` would have written them."""
+"""Trees that a device grows level by level, as ``grow.py`` would have written them."""
 
 from gpuboost.kernels.cpu._jit import kernel
-from gpuboost.kernels.cpu.cart import settle_threshold
+from gpuboost.kernels.cpu.cart.split import settle_threshold
 
 
 @kernel
