@@ -34,6 +34,7 @@ from gpuboost.kernels.cpu.cart import predict as cart_predict
 from gpuboost.kernels.cpu.cart.categories import MAX_EXHAUSTIVE
 from gpuboost.kernels.cpu.cart.grow import grow_tree
 from gpuboost.kernels.cpu.cart.records import Coded, Targets, Work
+from gpuboost.kernels.cpu.frontier import make_frontier
 from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
 from gpuboost.kernels.cpu.threads import Team
 
@@ -335,7 +336,7 @@ class CpuGrower:
         self.scratch = np.empty(n_rows, ROW)
         self.progress = np.zeros(1, PROGRESS)
         self.nodes = np.empty(2 * limits.max_leaves - 1, NODE)
-        self.chosen = np.empty(max_split, np.int32)
+        self.frontier = make_frontier(max_split)
         self.pieces = np.empty(max_split + 4 * self.threads, PIECE)
         self.pairs = np.empty(max_split, PAIR)
         self.chunks = np.empty(2 * max_split + n_parts, CHUNK)
@@ -377,7 +378,7 @@ class CpuGrower:
                     list_leaves,
                     self.n_slots,
                     self.n_spare,
-                    self.chosen,
+                    self.frontier,
                     self.free_slots,
                     stages,
                 ):
@@ -475,7 +476,7 @@ class CpuTreeGrower:
         nodes = np.empty(2 * max_leaves - 1, TREE_NODE)
         targets = Targets(weight, classes, values, self.first_channel, rank, by_rank)
         n_nodes, sets, n_words = grow_tree(
-            self.coded, targets, growth, work, nodes, np.empty(max_leaves, np.int32)
+            self.coded, targets, growth, work, nodes, make_frontier(max_leaves)
         )
         return nodes[:n_nodes].copy(), sets[:n_words].copy(), work.rows
 
@@ -493,7 +494,7 @@ class CpuTreeGrower:
         Numbered as ``grow`` numbers them.
         """
         nodes, coded = np.empty(n_nodes, TREE_NODE), self.coded
-        frontier = np.empty(n_nodes, np.int32)
+        frontier = make_frontier(n_nodes)
         levels.order_nodes(
             by_levels, next_code, root, coded.begin, coded.lower, coded.upper, frontier, nodes
         )

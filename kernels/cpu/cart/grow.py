@@ -8,43 +8,8 @@ from gpuboost.kernels.cpu.cart.partition import partition
 from gpuboost.kernels.cpu.cart.records import Best
 from gpuboost.kernels.cpu.cart.split import find_split
 from gpuboost.kernels.cpu.cart.words import ONE
+from gpuboost.kernels.cpu.frontier import pop, push
 from gpuboost.scalar.formulas import hash32
-
-
-@helper
-def comes_first(nodes, a, b):
-    """Whether node a is split before node b."""
-    return nodes[a].gain > nodes[b].gain or (nodes[a].gain == nodes[b].gain and a < b)
-
-
-@helper
-def push(frontier, n, nodes, node_id, best_first):
-    """Add a node to those that can be split: a stack, or a heap."""
-    i = n
-    frontier[i] = node_id
-    if best_first:
-        while i > 0 and comes_first(nodes, frontier[i], frontier[(i - 1) // 2]):
-            frontier[i], frontier[(i - 1) // 2] = frontier[(i - 1) // 2], frontier[i]
-            i = (i - 1) // 2
-
-
-@helper
-def pop(frontier, n, nodes, best_first):
-    """Take the next node to split from n of them."""
-    if not best_first:
-        return frontier[n - 1]
-    top = frontier[0]
-    frontier[0] = frontier[n - 1]
-    i = 0
-    while True:
-        first = i
-        for child in (2 * i + 1, 2 * i + 2):
-            if child < n - 1 and comes_first(nodes, frontier[child], frontier[first]):
-                first = child
-        if first == i:
-            return top
-        frontier[i], frontier[first] = frontier[first], frontier[i]
-        i = first
 
 
 @helper
@@ -80,7 +45,7 @@ def grow_tree(
     growth,  # (1,) TREE_GROWTH, IN
     work,  # Work, INOUT: rows in; rows by leaves out
     nodes,  # (max_nodes,) TREE_NODE, OUT
-    frontier,  # (max_nodes,) int32, SCRATCH
+    frontier,  # Frontier of max_leaves, SCRATCH
 ):
     """Grow a tree; returns (how many nodes, sets of categories, words of them)."""
     p = growth[0]
@@ -103,11 +68,11 @@ def grow_tree(
                 if node.code < 0:
                     sets = keep_words(work, node, coded.n_codes[node.feature], sets, n_words)
                     n_words += (coded.n_codes[node.feature] + 63) // 64
-                push(frontier, n_open, nodes, i, best_first)
+                push(frontier, n_open, node.gain, i, best_first)
                 n_open += 1
         if n_open == 0 or (best_first and n_leaves >= p.max_leaves):
             break
-        id_ = pop(frontier, n_open, nodes, best_first)
+        id_ = pop(frontier, n_open, best_first)
         n_open -= 1
         node = nodes[id_]
         rows = work.rows[node.begin : node.end]
