@@ -92,6 +92,7 @@ for _name in (
     "sigmoid",
     "softplus",
     "hash32",
+    "may_be_split",
     "power_of_two_below",
     "unit_for",
     "threshold_l1",

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from gpuboost.dtypes import LEFT_CHILD, RIGHT_CHILD
 from gpuboost.kernels.cpu._jit import helper, kernel
 from gpuboost.kernels.cpu.cart.codes import MANY_ROWS
 from gpuboost.kernels.cpu.cart.partition import partition
@@ -86,8 +87,9 @@ def grow_tree(
             )
         node.left, node.right = n_nodes, n_nodes + 1
         middle = node.begin + n_left
-        begin_node(nodes[n_nodes], node.begin, middle, node.depth + 1, id_, hash32(node.key, 1))
-        begin_node(nodes[n_nodes + 1], middle, node.end, node.depth + 1, id_, hash32(node.key, 4))
+        left_key, right_key = hash32(node.key, LEFT_CHILD), hash32(node.key, RIGHT_CHILD)
+        begin_node(nodes[n_nodes], node.begin, middle, node.depth + 1, id_, left_key)
+        begin_node(nodes[n_nodes + 1], middle, node.end, node.depth + 1, id_, right_key)
         first_new, end_new = n_nodes, n_nodes + 2
         n_nodes += 2
         n_leaves += 1

@@ -11,7 +11,7 @@ from gpuboost.kernels.cpu.cart.cuts import PREFIXES, scan_cuts
 from gpuboost.kernels.cpu.cart.distances import node_distance, rank_in_node, score_distances
 from gpuboost.kernels.cpu.cart.gather import gather_classes, gather_values
 from gpuboost.kernels.cpu.cart.scores import side_score
-from gpuboost.scalar.formulas import hash32
+from gpuboost.scalar.formulas import hash32, may_be_split
 from gpuboost.scalar.quantiles import cut_between
 
 
@@ -106,7 +106,7 @@ def find_split(coded, targets, growth, work, nodes, node_id, best):
     p = growth[0]
     node = nodes[node_id]
     n = node.end - node.begin
-    if node.depth >= p.max_depth or n < p.min_samples_split or n < 2 * p.min_samples_leaf:
+    if not may_be_split(n, node.depth, p.max_depth, p.min_samples_split, p.min_samples_leaf):
         return False
     rows = work.rows[node.begin : node.end]
     for c in range(work.total.shape[0]):
