@@ -175,24 +175,6 @@ def compile_mean(row_value, per_row):
     """
     register_jitable(row_value)
 
-    if per_row:
-
-        @kernel
-        def sum_rows(counter, y, raw, weight, sums):
-            lanes = np.empty((2, LANES))
-            block = take_number(counter)
-            while block < sums.shape[0]:
-                for lane in range(LANES):
-                    lanes[0, lane], lanes[1, lane] = 0.0, 0.0
-                for i in range(block * BLOCK, min((block + 1) * BLOCK, y.shape[0])):
-                    w = weight[i] if weight.shape[0] > 0 else 1.0
-                    lanes[0, i % LANES] += w * row_value(y[i], raw, i)
-                    lanes[1, i % LANES] += w
-                sums[block, 0, 0], sums[block, 0, 1] = fold(lanes[0]), fold(lanes[1])
-                block = take_number(counter)
-
-        return sum_rows
-
     @kernel
     def sum_values(counter, y, raw, weight, sums):
         lanes = np.empty((2, LANES))
@@ -202,7 +184,9 @@ def compile_mean(row_value, per_row):
                 lanes[0, lane], lanes[1, lane] = 0.0, 0.0
             for i in range(block * BLOCK, min((block + 1) * BLOCK, y.shape[0])):
                 w = weight[i] if weight.shape[0] > 0 else 1.0
-                lanes[0, i % LANES] += w * row_value(y[i], raw[0, i])
+                # per_row is known when this is compiled: only one of the two calls is
+                value = row_value(y[i], raw, i) if per_row else row_value(y[i], raw[0, i])
+                lanes[0, i % LANES] += w * value
                 lanes[1, i % LANES] += w
             sums[block, 0, 0], sums[block, 0, 1] = fold(lanes[0]), fold(lanes[1])
             block = take_number(counter)

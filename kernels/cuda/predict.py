@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpuboost.kernels.cuda.rowwise import RowKernel
-from gpuboost.scalar.formulas import exp, sigmoid
+from gpuboost.scalar.rows import add_value_trees, softmax, two_probabilities
 
 
 def add_binned_tree(i, bins, nodes, values, n_rows, group_features, raw):
@@ -19,52 +19,15 @@ def add_binned_tree(i, bins, nodes, values, n_rows, group_features, raw):
     raw[i] += values[k]
 
 
-def add_value_trees(
-    i,
-    x,
-    tree_begin,
-    feature,
-    threshold,
-    missing_left,
-    left,
-    right,
-    value,
-    first_tree,
-    end_tree,
-    n_outputs,
-    out,
-):
-    """Walk trees on the values of a row, in the order of the trees."""
-    for t in range(first_tree, end_tree):
-        begin = tree_begin[t]
-        k = begin
-        while left[k] >= 0:
-            v = np.float64(x[i, feature[k]])
-            goes_left = v <= threshold[k] or (v != v and missing_left[k] != 0)
-            k = begin + (left[k] if goes_left else right[k])
-        out[t % n_outputs, i] += value[k]
-
-
 def probabilities(i, raw, log_odds_factor, out):
     """Class probabilities of a row.
 
     One output means two classes, and times the factor it is log odds.
     """
-    n_classes = raw.shape[0]
-    if n_classes == 1:
-        p = sigmoid(log_odds_factor * raw[0, i])
-        out[i, 0] = 1.0 - p
-        out[i, 1] = p
-        return
-    top = raw[0, i]
-    for k in range(1, n_classes):
-        top = raw[k, i] if raw[k, i] > top else top
-    total = 0.0
-    for k in range(n_classes):
-        out[i, k] = exp(raw[k, i] - top)
-        total += out[i, k]
-    for k in range(n_classes):
-        out[i, k] /= total
+    if raw.shape[0] == 1:
+        two_probabilities(i, raw[0, i], log_odds_factor, out)
+    else:
+        softmax(i, raw, out)
 
 
 def labels(i, raw, classes, out):
