@@ -176,6 +176,10 @@ BEST, RANDOM, MIDPOINT = 0, 1, 2
 #: categories and three classes or more, else the order.
 AUTOMATIC, FISHER, ONE_VS_REST, EXHAUSTIVE = 0, 1, 2, 3
 
+#: Counters under which the key of a node of a classical tree gives the keys of its children. Those
+#: of its draws of features are 3 k, those of the cuts of features 3 f + 2: none serves twice.
+LEFT_CHILD, RIGHT_CHILD = 1, 4
+
 #: What the grower of a classical tree needs to know besides the data.
 TREE_GROWTH = np.dtype(
     [

@@ -65,7 +65,7 @@ def test_modules_import_only_from_lines_above(path):
 )
 def test_kernels_know_only_dtypes_and_scalar_functions(folder, others):
     allowed = ("gpuboost.dtypes", "gpuboost.scalar", f"gpuboost.kernels.{folder}", *others)
-    for path in (ROOT / "kernels" / folder).glob("*.py"):
+    for path in (ROOT / "kernels" / folder).rglob("*.py"):
         for name in imported(path):
             if name.startswith("gpuboost"):
                 assert name == "gpuboost" or name.startswith(allowed), (path, name)

@@ -16,7 +16,7 @@ def test_every_package_folder_is_listed():
         *(f"gpuboost.{p.parent.name}" for p in (ROOT / "gpuboost").glob("*/__init__.py")),
     }
     elsewhere = [
-        *(ROOT / "kernels").glob("*/__init__.py"),
+        *(ROOT / "kernels").rglob("__init__.py"),
         *(ROOT / "benchmarks").rglob("__init__.py"),
     ]  # top-level folders that are shipped
     moved = {"gpuboost." + ".".join(p.parent.relative_to(ROOT).parts) for p in elsewhere}

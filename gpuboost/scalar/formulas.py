@@ -99,6 +99,17 @@ def hash32(key: Any, x: Any) -> Any:
     return x
 
 
+def may_be_split(
+    n_rows: Any, depth: Any, max_depth: Any, min_samples_split: Any, min_samples_leaf: Any
+) -> Any:
+    """Whether a node of a classical tree is large enough and not too deep to look for a split.
+
+    Of one node, or of arrays of nodes.
+    """
+    enough = (n_rows >= min_samples_split) & (n_rows >= 2 * min_samples_leaf)
+    return enough & (depth < max_depth)
+
+
 def power_of_two_below(x: float) -> float:
     """The largest power of two <= x, for positive x; within 2**-1000 and 2**1000."""
     x = 1.0715086071862673e301 if x > 1.0715086071862673e301 else x  # 2**1000

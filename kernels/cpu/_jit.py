@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
-from gpuboost.scalar import fixed_point, formulas, quantiles
+from gpuboost.scalar import fixed_point, formulas, quantiles, rows
 
 # nogil: our own threads run kernels side by side (numba's thread pool dies when two Python threads
 # enter it, or after a fork). error_model numpy: no zero check before each division, so that loops
@@ -92,6 +92,7 @@ for _name in (
     "sigmoid",
     "softplus",
     "hash32",
+    "may_be_split",
     "power_of_two_below",
     "unit_for",
     "threshold_l1",
@@ -103,6 +104,8 @@ for _name in (
 for _name in ("pack_nearest", "pack_at_random"):
     register_jitable(getattr(fixed_point, _name))
 register_jitable(quantiles.cut_between)
+for _name in ("add_value_trees", "logistic", "softmax"):
+    register_jitable(forceinline=True)(getattr(rows, _name))
 
 
 @intrinsic

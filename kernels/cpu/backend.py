@@ -19,10 +19,6 @@ from gpuboost.dtypes import (
 )
 from gpuboost.kernels.cpu import (
     binning,
-    cart,
-    cart_describe,
-    cart_levels,
-    cart_predict,
     gradients,
     growth,
     histogram,
@@ -33,6 +29,12 @@ from gpuboost.kernels.cpu import (
     sampling,
 )
 from gpuboost.kernels.cpu._jit import tell_of_compilation
+from gpuboost.kernels.cpu.cart import describe, levels
+from gpuboost.kernels.cpu.cart import predict as cart_predict
+from gpuboost.kernels.cpu.cart.categories import MAX_EXHAUSTIVE
+from gpuboost.kernels.cpu.cart.grow import grow_tree
+from gpuboost.kernels.cpu.cart.records import Coded, Targets, Work
+from gpuboost.kernels.cpu.frontier import make_frontier
 from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
 from gpuboost.kernels.cpu.threads import Team
 
@@ -213,7 +215,7 @@ class CpuBackend:
 
         Each thread takes one of its own.
         """
-        tell_of_compilation(cart.grow_tree)
+        tell_of_compilation(grow_tree)
         return CpuTreeGrower(coded, probability, first_channel, n_ranks)
 
     def trees_at_once(self, n_rows, n_outputs):
@@ -336,7 +338,7 @@ class CpuGrower:
         self.scratch = np.empty(n_rows, ROW)
         self.progress = np.zeros(1, PROGRESS)
         self.nodes = np.empty(2 * limits.max_leaves - 1, NODE)
-        self.chosen = np.empty(max_split, np.int32)
+        self.frontier = make_frontier(max_split)
         self.pieces = np.empty(max_split + 4 * self.threads, PIECE)
         self.pairs = np.empty(max_split, PAIR)
         self.chunks = np.empty(2 * max_split + n_parts, CHUNK)
@@ -378,7 +380,7 @@ class CpuGrower:
                     list_leaves,
                     self.n_slots,
                     self.n_spare,
-                    self.chosen,
+                    self.frontier,
                     self.free_slots,
                     stages,
                 ):
@@ -467,7 +469,7 @@ class CpuTreeGrower:
     """Grows classical trees over one coded matrix, one at a time; owns the buffers they need."""
 
     def __init__(self, coded, probability, first_channel, n_ranks):
-        self.coded = cart.Coded(
+        self.coded = Coded(
             coded.codes.reshape(-1), coded.by_rows.reshape(-1), coded.n_codes, coded.begin,
             coded.lower, coded.upper, coded.nominal, probability,
         )  # fmt: skip
@@ -481,12 +483,12 @@ class CpuTreeGrower:
         """
         if self.work is None or len(self.work["rows"]) < len(rows):
             self.work = self._allocate(len(rows), len(classes) > 0)
-        work = cart.Work(**{**self.work, "rows": self.work["rows"][: len(rows)]})
+        work = Work(**{**self.work, "rows": self.work["rows"][: len(rows)]})
         work.rows[:] = rows
         nodes = np.empty(2 * max_leaves - 1, TREE_NODE)
-        targets = cart.Targets(weight, classes, values, self.first_channel, rank, by_rank)
-        n_nodes, sets, n_words = cart.grow_tree(
-            self.coded, targets, growth, work, nodes, np.empty(max_leaves, np.int32)
+        targets = Targets(weight, classes, values, self.first_channel, rank, by_rank)
+        n_nodes, sets, n_words = grow_tree(
+            self.coded, targets, growth, work, nodes, make_frontier(max_leaves)
         )
         return nodes[:n_nodes].copy(), sets[:n_words].copy(), work.rows
 
@@ -504,8 +506,8 @@ class CpuTreeGrower:
         Numbered as ``grow`` numbers them.
         """
         nodes, coded = np.empty(n_nodes, TREE_NODE), self.coded
-        frontier = np.empty(n_nodes, np.int32)
-        cart_levels.order_nodes(
+        frontier = make_frontier(n_nodes)
+        levels.order_nodes(
             by_levels, next_code, root, coded.begin, coded.lower, coded.upper, frontier, nodes
         )
         return nodes
@@ -518,7 +520,7 @@ class CpuTreeGrower:
             np.empty((n_nodes, self.first_channel[-1])),
             np.empty(n_nodes),
         )
-        cart_describe.describe_nodes(
+        describe.describe_nodes(
             nodes,
             rows,
             weight,
@@ -565,7 +567,7 @@ class CpuTreeGrower:
             "rank_tree": ((n_ranked + 1, 2), np.int64),
             "by_code": ((n_ranked,), np.int32),
             "ends": ((n_codes + 1,), np.int32),
-            "scores": ((2, max(n_codes, 1 << cart.MAX_EXHAUSTIVE) if n_ranked else 0), np.float64),
+            "scores": ((2, max(n_codes, 1 << MAX_EXHAUSTIVE) if n_ranked else 0), np.float64),
         }
         return {name: np.zeros(shape, dtype) for name, (shape, dtype) in shapes.items()}
 

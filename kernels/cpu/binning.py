@@ -6,7 +6,7 @@ is therefore "x <= cuts[b - 1]", whether it is asked of bins or of values."""
 import numpy as np
 
 from gpuboost.dtypes import MAX_VALUE_BINS
-from gpuboost.kernels.cpu._jit import helper, kernel, take_number
+from gpuboost.kernels.cpu._jit import helper, inlined, kernel, take_number
 from gpuboost.scalar import quantiles
 
 #: Rows binned together: their values and bins stay in the first-level cache.
@@ -105,6 +105,24 @@ def bin_values(
         out[i] = np.uint8(position[i] + 1) if values[i] == values[i] else np.uint8(0)
 
 
+@inlined
+def bin_rows(
+    x,  # (n_rows, n_features) float or integer, IN
+    begin,
+    f,
+    cuts,  # (256,) float, IN
+    n_cuts,
+    values,  # (>= m,) float of the same type, SCRATCH
+    position,  # (>= m,) int32, SCRATCH
+    out,  # (m,) uint8, OUT
+):
+    """Bins of m rows of a matrix from row ``begin`` on, in column f."""
+    m = out.shape[0]
+    for i in range(m):
+        values[i] = x[begin + i, f]
+    bin_values(values[:m], cuts, n_cuts, position, out)
+
+
 @kernel
 def bin_matrix(
     counter,  # (1,) int64, INOUT
@@ -126,10 +144,8 @@ def bin_matrix(
         begin = block * BLOCK
         m = min(BLOCK, n_rows - begin)
         for f in range(n_features):
-            for i in range(m):
-                values[i] = x[begin + i, f]
             out = columns[f, begin : begin + m]
-            bin_values(values[:m], cuts[f], n_cuts[f], position, out)
+            bin_rows(x, begin, f, cuts[f], n_cuts[f], values, position, out)
             if bins.shape[0] > 0:
                 for i in range(m):
                     bins[np.uint64((begin + i) * n_features + f)] = out[i]

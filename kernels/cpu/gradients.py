@@ -234,25 +234,6 @@ def compile_mean(row_value, per_row, n_arrays):
     register_jitable(row_value)
     value_of_row = of_row(row_value, n_arrays, part_of_loop)
 
-    if per_row:
-
-        @kernel
-        def sum_rows(counter, y, raw, weight, scale, arrays, parameters, sums):
-            lanes = np.empty((2, LANES))
-            block = take_number(counter)
-            while block < sums.shape[0]:
-                for lane in range(LANES):
-                    lanes[0, lane], lanes[1, lane] = 0.0, 0.0
-                for i in range(block * BLOCK, min((block + 1) * BLOCK, y.shape[0])):
-                    w = weight[i] if weight.shape[0] > 0 else 1.0
-                    value = value_of_row((y[i], raw, i), arrays, i, *parameters)
-                    lanes[0, i % LANES] += w * value
-                    lanes[1, i % LANES] += w
-                sums[block, 0, 0], sums[block, 0, 1] = fold(lanes[0]), fold(lanes[1])
-                block = take_number(counter)
-
-        return sum_rows
-
     @kernel
     def sum_values(counter, y, raw, weight, scale, arrays, parameters, sums):
         lanes = np.empty((2, LANES))
@@ -262,7 +243,12 @@ def compile_mean(row_value, per_row, n_arrays):
                 lanes[0, lane], lanes[1, lane] = 0.0, 0.0
             for i in range(block * BLOCK, min((block + 1) * BLOCK, y.shape[0])):
                 w = weight[i] if weight.shape[0] > 0 else 1.0
-                value = value_of_row((y[i], scale * raw[0, i]), arrays, i, *parameters)
+                # per_row is known when this is compiled: only one of the two calls is
+                value = (
+                    value_of_row((y[i], raw, i), arrays, i, *parameters)
+                    if per_row
+                    else value_of_row((y[i], scale * raw[0, i]), arrays, i, *parameters)
+                )
                 lanes[0, i % LANES] += w * value
                 lanes[1, i % LANES] += w
             sums[block, 0, 0], sums[block, 0, 1] = fold(lanes[0]), fold(lanes[1])

@@ -15,6 +15,7 @@ import numpy as np
 
 from gpuboost.dtypes import HIST_STRIDE, LEAFWISE, SYMMETRIC
 from gpuboost.kernels.cpu._jit import helper, kernel
+from gpuboost.kernels.cpu.frontier import keep_best, push
 from gpuboost.kernels.cpu.partition import move_pieces, partition_pieces
 from gpuboost.kernels.cpu.sharing import (
     BUILD,
@@ -246,7 +247,7 @@ def ends_here(growth, state, node):
 
 
 @helper
-def choose(growth, progress, nodes, chosen, pieces, n_threads, list_leaves):
+def choose(growth, progress, nodes, frontier, pieces, n_threads, list_leaves):
     """Choose the nodes to split in this step and cut their rows into pieces.
 
     Returns how many there are.
@@ -262,10 +263,10 @@ def choose(growth, progress, nodes, chosen, pieces, n_threads, list_leaves):
     if state.level < p.max_steps:
         for i in range(state.n_nodes):
             if may_split(growth, nodes[i]):
-                chosen[n] = i
+                push(frontier, n, nodes[i].split.gain, i, False)
                 n += 1
-        if n > room:
-            n = keep_best(nodes, chosen[:n], room)
+        n = keep_best(frontier, n, room)
+    chosen = frontier.id
     state.level += 1
     state.n_chosen = n
     state.n_pieces = 0
@@ -291,30 +292,6 @@ def choose(growth, progress, nodes, chosen, pieces, n_threads, list_leaves):
             piece.end = min(start + piece_rows, node.end)
             start = piece.end
     return n
-
-
-@helper
-def keep_best(nodes, chosen, room):
-    """Keep the ``room`` nodes of highest gain, in the order of their ids.
-
-    Returns how many are kept.
-    """
-    for k in range(room):
-        best = k
-        for j in range(k + 1, chosen.shape[0]):
-            if nodes[chosen[j]].split.gain > nodes[chosen[best]].split.gain or (
-                nodes[chosen[j]].split.gain == nodes[chosen[best]].split.gain
-                and chosen[j] < chosen[best]
-            ):
-                best = j
-        chosen[k], chosen[best] = chosen[best], chosen[k]
-    for k in range(1, room):  # insertion sort
-        moving, j = chosen[k], k
-        while j > 0 and chosen[j - 1] > moving:
-            chosen[j] = chosen[j - 1]
-            j -= 1
-        chosen[j] = moving
-    return room
 
 
 @helper
@@ -529,7 +506,7 @@ def grow(
     list_leaves,  # whether ``rows`` is to be in the order of the leaves at the end
     n_slots,  # the pool: slots of open nodes, then spare buffers, then parts of histograms
     n_spare,
-    chosen,  # (max_open,) int32, SCRATCH
+    frontier,  # Frontier of max_open, SCRATCH: ids of the nodes of a step
     free_slots,  # (n_slots,) int32, SCRATCH
     a,  # Stages, INOUT
 ):
@@ -575,12 +552,12 @@ def grow(
                     a.found,
                 )
             state.first_pair = state.end_pair
-        if choose(a.growth, a.progress, a.nodes, chosen, a.pieces, n_threads, list_leaves) == 0:
+        if choose(a.growth, a.progress, a.nodes, frontier, a.pieces, n_threads, list_leaves) == 0:
             return True
         work = state.n_rows_moving
         if state.n_pieces > 0:
             run_stage(np.int64(PARTITION), is_shared(control, work), control, symmetric, a)
-        settle(a.growth, a.progress, a.nodes, chosen, a.pieces, a.pairs, a.masks, free_slots)
+        settle(a.growth, a.progress, a.nodes, frontier.id, a.pieces, a.pairs, a.masks, free_slots)
         if state.n_pieces > state.n_moving:  # a node of one piece is done already
             run_stage(np.int64(MOVE), is_shared(control, work), control, symmetric, a)
         done += work

@@ -9,7 +9,7 @@ walk it."""
 
 import numpy as np
 
-from gpuboost.kernels.cpu._jit import atomic_add, helper, kernel, prefetch, take_number
+from gpuboost.kernels.cpu._jit import atomic_add, helper, inlined, kernel, prefetch, take_number
 from gpuboost.kernels.cpu.partition import split_code
 from gpuboost.kernels.cpu.predict import MAX_LABELS, label_block
 from gpuboost.scalar.formulas import leaf_weight
@@ -71,6 +71,14 @@ def add_row(row, label, g, h, weight, g_scale, h_scale, sums):
     sums[label, 2] += 1
 
 
+@inlined
+def label_rows(columns, splits, labels):
+    """Labels of a block of rows."""
+    label_block(
+        columns, splits["feature"], splits["shift"], splits["limit"], splits["asked"], labels
+    )
+
+
 @kernel
 def sum_by_labels(
     counter,  # (1,) int64, INOUT
@@ -92,14 +100,7 @@ def sum_by_labels(
     block = take_number(counter)
     while block * BLOCK < n_rows:
         begin, end = block * BLOCK, min((block + 1) * BLOCK, n_rows)
-        label_block(
-            columns[:, begin:end],
-            splits["feature"],
-            splits["shift"],
-            splits["limit"],
-            splits["asked"],
-            labels[begin:end],
-        )
+        label_rows(columns[:, begin:end], splits, labels[begin:end])
         if rows.shape[0] == n_rows:
             for row in range(np.uint64(begin), np.uint64(end)):
                 add_row(row, np.uint64(labels[row]), g, h, weight, g_scale, h_scale, own_sums)
@@ -235,14 +236,7 @@ def add_tree(
         begin, end = block * BLOCK, min((block + 1) * BLOCK, n_rows)
         if leaf_of_label.shape[0] <= MAX_LABELS:
             own = labels[: end - begin]
-            label_block(
-                columns[:, begin:end],
-                splits["feature"],
-                splits["shift"],
-                splits["limit"],
-                splits["asked"],
-                own,
-            )
+            label_rows(columns[:, begin:end], splits, own)
             for i in range(own.shape[0]):
                 raw[begin + i] += values[leaf_of_label[own[i]]]
         else:

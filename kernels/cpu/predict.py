@@ -16,8 +16,8 @@ than the 6 dependent look-ups of a walk."""
 import numpy as np
 
 from gpuboost.kernels.cpu._jit import helper, kernel, take_number
-from gpuboost.kernels.cpu.binning import bin_values
-from gpuboost.scalar.formulas import exp, sigmoid
+from gpuboost.kernels.cpu.binning import bin_rows
+from gpuboost.scalar.rows import add_value_trees, logistic, softmax
 
 #: Rows of a block: labels and the columns of a few dozen features stay in the nearest caches.
 BLOCK = 1024
@@ -134,10 +134,7 @@ def predict_blocks(
         begin = block * BLOCK
         m = min(BLOCK, n_rows - begin)
         for u in range(used.shape[0]):
-            f = used[u]
-            for i in range(m):
-                values[i] = x[begin + i, f]
-            bin_values(values[:m], cuts[u], n_cuts[u], position, columns[u, :m])
+            bin_rows(x, begin, used[u], cuts[u], n_cuts[u], values, position, columns[u, :m])
         add_trees_to_block(
             columns[:, :m], first_tree, end_tree, n_outputs, tree_begin, feature, shift, limit,
             left, value, split_begin, split_feature, split_shift, split_limit, asked,
@@ -158,14 +155,7 @@ def predict_few(
 ):
     """Add trees to the raw scores of a few rows: no binning, no lists."""
     for i in range(x.shape[0]):
-        for t in range(first_tree, end_tree):
-            begin = tree_begin[t]
-            k = begin
-            while nodes[k].left >= 0:
-                v = np.float64(x[i, nodes[k].feature])
-                goes_left = v <= nodes[k].threshold or (v != v and nodes[k].missing_left != 0)
-                k = begin + nodes[k].left + (not goes_left)
-            out[t % out.shape[0], i] += value[k, 0]
+        add_value_trees(i, x, tree_begin, nodes, value, first_tree, end_tree, out)
 
 
 @kernel
@@ -177,9 +167,7 @@ def binary_probabilities(
     """Probabilities of two classes from scores that are log odds when multiplied by the scale."""
     scores = raw[0]
     for i in range(scores.shape[0]):
-        p = sigmoid(scale * scores[i])
-        out[i, 0] = 1.0 - p
-        out[i, 1] = p
+        logistic(i, raw, scale, out)
 
 
 @kernel
@@ -188,14 +176,5 @@ def class_probabilities(
     out,  # (n_rows, n_classes) float64, OUT
 ):
     """Softmax of each row's scores."""
-    n_classes, n_rows = raw.shape
-    for i in range(n_rows):
-        top = raw[0, i]
-        for k in range(1, n_classes):
-            top = raw[k, i] if raw[k, i] > top else top
-        total = 0.0
-        for k in range(n_classes):
-            out[i, k] = exp(raw[k, i] - top)
-            total += out[i, k]
-        for k in range(n_classes):
-            out[i, k] /= total
+    for i in range(raw.shape[1]):
+        softmax(i, raw, out)

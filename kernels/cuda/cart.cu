@@ -1,5 +1,5 @@
 // Classical trees, a level of all trees of a batch at once: the best split of every node, and its
-// rows divided. A block for each node. Twin of kernels/cpu/cart.py for features in bins. Sums are
+// rows divided. A block for each node. Twin of kernels/cpu/cart/ for features in bins. Sums are
 // integers, the same in any order; scores are float64 with the CPU's operations.
 //
 // For each feature that the node draws

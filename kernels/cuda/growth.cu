@@ -8,6 +8,11 @@
 // kernels/cpu/growth.py gives: the nodes to split are listed by id, children are numbered in that
 // order, ties go to the lowest id.
 
+// The rule of every choice here: the higher gain, among equals the lower place.
+__device__ __forceinline__ bool comes_first(double gain, int place, double other_gain, int other_place) {
+    return gain > other_gain || (gain == other_gain && place < other_place);
+}
+
 // A selection of n_wanted of the marked entries, each equally likely, in place.
 __device__ __forceinline__ void choose_some(u8* mask, int n, int n_wanted, u32 key) {
     int n_left = 0;
@@ -131,7 +136,7 @@ __device__ __forceinline__ void adopt_level(
             if (found[j].gain > found[best].gain) best = j;
         for (int distance = WARP / 2; distance > 0; distance /= 2) {
             const int other = __shfl_xor_sync(FULL_WARP, best, distance);
-            if (found[other].gain > found[best].gain || (found[other].gain == found[best].gain && other < best)) best = other;
+            if (comes_first(found[other].gain, other, found[best].gain, best)) best = other;
         }
         if (threadIdx.x == 0) winner = best;
     }
@@ -216,10 +221,7 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) choose(
         if (kept && n > room) {  // keep those of highest gain, the lower id among equals
             const double gain = nodes[candidates[c]].split.gain;
             int n_better = 0;
-            for (int other = 0; other < n; other++) {
-                const double its = nodes[candidates[other]].split.gain;
-                n_better += its > gain || (its == gain && other < c);
-            }
+            for (int other = 0; other < n; other++) n_better += comes_first(nodes[candidates[other]].split.gain, other, gain, c);
             kept = n_better < room;
         }
         int total;

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpuboost.kernels.cuda.rowwise import RowKernel
-from gpuboost.scalar.formulas import exp, sigmoid
+from gpuboost.scalar.rows import add_value_trees, logistic, softmax
 
 
 def add_binned_tree(i, bins, nodes, values, n_rows, group_features, raw):
@@ -17,39 +17,6 @@ def add_binned_tree(i, bins, nodes, values, n_rows, group_features, raw):
         goes_right = np.uint8(b - shift) > np.uint8(split.bin - shift)
         k = nodes[k].right if goes_right else nodes[k].left
     raw[i] += values[k]
-
-
-def add_value_trees(i, x, tree_begin, nodes, value, first_tree, end_tree, out):
-    """Walk trees on the values of a row, in the order of the trees."""
-    for t in range(first_tree, end_tree):
-        begin = tree_begin[t]
-        k = begin
-        while nodes[k].left >= 0:
-            v = np.float64(x[i, nodes[k].feature])
-            goes_left = v <= nodes[k].threshold or (v != v and nodes[k].missing_left != 0)
-            k = begin + nodes[k].left + (0 if goes_left else 1)
-        out[t % out.shape[0], i] += value[k, 0]
-
-
-def logistic(i, raw, scale, out):
-    """Probabilities of two classes; the score times the scale is log odds."""
-    p = sigmoid(scale * raw[0, i])
-    out[i, 0] = 1.0 - p
-    out[i, 1] = p
-
-
-def softmax(i, raw, out):
-    """Softmax of a row's scores."""
-    n_classes = raw.shape[0]
-    top = raw[0, i]
-    for k in range(1, n_classes):
-        top = raw[k, i] if raw[k, i] > top else top
-    total = 0.0
-    for k in range(n_classes):
-        out[i, k] = exp(raw[k, i] - top)
-        total += out[i, k]
-    for k in range(n_classes):
-        out[i, k] /= total
 
 
 def labels(i, raw, classes, out):

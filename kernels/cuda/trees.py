@@ -1,17 +1,18 @@
 """Classical trees on the device: a batch of them, level by level.
 
 Per level one copy up (the nodes that may be split), two launches whatever the number of nodes, one
-copy down (their splits). The host decides which nodes come next, and gives the finished trees their
-numbers and values with the kernels of the CPU."""
+copy down (their splits). Every node that has a split is split, so no order among them has to be
+chosen: growth that stops at a number of leaves is for the CPU. The host lists the nodes that come
+next, and gives the finished trees their numbers and values with the kernels of the CPU."""
 
 import numpy as np
 
-from gpuboost.dtypes import ROW, TREE_NODE
+from gpuboost.dtypes import LEFT_CHILD, RIGHT_CHILD, ROW, TREE_NODE
 from gpuboost.kernels.cuda._compile import THREADS
 from gpuboost.kernels.cuda._device import cupy
 from gpuboost.kernels.cuda._records import FOUND_SPLIT, OPEN_NODE
 from gpuboost.kernels.cuda.grower import check_memory
-from gpuboost.scalar.formulas import hash32
+from gpuboost.scalar.formulas import hash32, may_be_split
 
 #: Most trees of a batch: more nodes in a launch than a device runs at once gain nothing.
 MAX_TREES = 64
@@ -115,8 +116,8 @@ class CudaTreeGrower:
             for name in ("left", "right", "feature", "code", "first_word"):
                 level[name] = -1
             own, n = growth[tree], level["end"] - level["begin"]
-            enough = (n >= own["min_samples_split"]) & (n >= 2 * own["min_samples_leaf"])
-            opened = np.flatnonzero(enough & (level["depth"] < own["max_depth"]))
+            limits = (own[name] for name in ("max_depth", "min_samples_split", "min_samples_leaf"))
+            opened = np.flatnonzero(may_be_split(n, level["depth"], *limits))
             splits = self._split(level[opened], tree[opened], buffers)
             chosen, splits = opened[splits["feature"] >= 0], splits[splits["feature"] >= 0]
             for name in ("feature", "code", "gain", "threshold", "missing_left"):
@@ -192,7 +193,7 @@ def _children(parents, n_left):
     left, right = children[::2], children[1::2]
     left["begin"], left["end"] = parents["begin"], parents["begin"] + n_left
     right["begin"], right["end"] = left["end"], parents["end"]
-    left["key"] = hash32(parents["key"], np.full(len(parents), 1, np.uint32))
-    right["key"] = hash32(parents["key"], np.full(len(parents), 4, np.uint32))
+    left["key"] = hash32(parents["key"], np.full(len(parents), LEFT_CHILD, np.uint32))
+    right["key"] = hash32(parents["key"], np.full(len(parents), RIGHT_CHILD, np.uint32))
     left["depth"] = right["depth"] = parents["depth"] + 1
     return children

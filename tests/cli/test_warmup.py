@@ -16,8 +16,8 @@ from gpuboost.kernels.cpu import binning, growth, predict
 x, y = [[0.0], [1.0]] * 9, [0, 1] * 9
 gb.GPUBoostClassifier(n_estimators=1).fit(x, y).predict_proba(x)
 gb.RandomForestClassifier(n_estimators=1).fit(x, y).predict(x)
-from gpuboost.kernels.cpu import cart
-print(sum(sum(k.stats.cache_misses.values()) for k in (binning.bin_matrix, growth.grow, cart.grow_tree)))
+from gpuboost.kernels.cpu.cart import grow
+print(sum(sum(k.stats.cache_misses.values()) for k in (binning.bin_matrix, growth.grow, grow.grow_tree)))
 """
 
 

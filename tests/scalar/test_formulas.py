@@ -65,3 +65,13 @@ def test_leaf_weight_minimises_the_penalised_loss(g, h, reg_lambda, reg_alpha, s
     assert formulas.leaf_score(g, h, reg_lambda, reg_alpha, step) == pytest.approx(
         -2 * loss(w), abs=1e-9
     )
+
+
+def test_a_node_may_be_split():
+    """One node and an array of nodes get the same answer."""
+    n_rows, depth = np.array([9, 10, 10, 10, 7]), np.array([0, 0, 2, 3, 0])
+    expected = [False, True, True, False, False]
+    assert formulas.may_be_split(n_rows, depth, 3, 10, 4).tolist() == expected
+    ones = [formulas.may_be_split(n, d, 3, 10, 4) for n, d in zip(n_rows, depth, strict=True)]
+    assert ones == expected
+    assert formulas.may_be_split(8, 0, 3, 2, 4) and not formulas.may_be_split(7, 0, 3, 2, 4)

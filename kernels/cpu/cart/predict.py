@@ -6,11 +6,11 @@ Blocks of rows walk one tree after another, so that a tree stays in the cache fo
 import numpy as np
 
 from gpuboost.kernels.cpu._jit import helper, kernel, take_number
+from gpuboost.kernels.cpu.cart.words import ONE, WORD
 
 #: Rows of a block: few enough for the threads to share, many enough for a deep tree's megabyte to
 #: be fetched once for all of them.
 MIN_BLOCK, MAX_BLOCK, MIN_BLOCKS = 256, 8192, 16
-ONE, WORD = np.uint64(1), np.uint64(64)
 
 
 @helper

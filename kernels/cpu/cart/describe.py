@@ -7,7 +7,7 @@ import numpy as np
 
 from gpuboost.dtypes import ABSOLUTE, ENTROPY, SQUARES
 from gpuboost.kernels.cpu._jit import helper, kernel
-from gpuboost.kernels.cpu.cart_scores import side_score
+from gpuboost.kernels.cpu.cart.scores import side_score
 from gpuboost.scalar.formulas import log
 
 
