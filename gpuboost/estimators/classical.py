@@ -95,6 +95,16 @@ class BaseClassical(BaseTrees):
                     f"{instead}, or device='cpu'"
                 )
 
+    @staticmethod
+    def _check_bins(params: TreeParams) -> None:
+        """Raise if a number of bins is given that the splitter has no use for."""
+        default = TreeParams.max_bins
+        if params.splitter != "hist" and params.max_bins != default:
+            raise ValueError(
+                f"max_bins must be {default}, its default, with splitter={params.splitter!r}, "
+                f"which has no bins; got {params.max_bins!r}"
+            )
+
     def _training_backend(self) -> Backend:
         """Where trees are grown.
 

@@ -41,6 +41,7 @@ from gpuboost.training.trees import (
 TREES = 4
 
 DEFAULT = TreeParams("gini")
+FOLDS = 5
 
 
 class BaseDecisionTree(BaseClassical):
@@ -67,6 +68,7 @@ class BaseDecisionTree(BaseClassical):
             "categorical_split", "max_bins",
         )  # fmt: skip
         params = TreeParams(**{name: getattr(self, name) for name in names})
+        self._check_bins(params)
         self._check_device(params)
         if self.ccp_alpha != "cv":
             if isinstance(self.ccp_alpha, str):
@@ -84,6 +86,13 @@ class BaseDecisionTree(BaseClassical):
             raise ValueError(
                 "cv must be an integer at least 2, a splitter of scikit-learn or an iterable "
                 f"of splits; got {self.cv!r}"
+            )
+        if self.ccp_alpha != "cv" and not (
+            isinstance(self.cv, numbers.Integral) and self.cv == FOLDS
+        ):
+            raise ValueError(
+                f"cv must be {FOLDS}, its default, unless ccp_alpha='cv'; got cv={self.cv!r} with "
+                f"ccp_alpha={self.ccp_alpha!r}"
             )
         if params.splitter == "midpoint":
             if params.max_features is not None:
@@ -220,7 +229,7 @@ class BaseDecisionTree(BaseClassical):
             ``ccp_alphas``, rising, and ``impurities``: the weighted mean impurity of the leaves of
             the tree that each alpha leaves.
         """
-        model = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
+        model = clone(self).set_params(ccp_alpha=0.0, cv=FOLDS).fit(X, y, sample_weight)
         path = weakest_links(model._forest.trees[0])
         return Bunch(ccp_alphas=path.alphas, impurities=path.impurities)
 
@@ -447,7 +456,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         min_impurity_decrease: float = DEFAULT.min_impurity_decrease,
         class_weight: Any = None,
         ccp_alpha: float | str = 0.0,
-        cv: Any = 5,
+        cv: Any = FOLDS,
         categorical_features: Any = None,
         categorical_split: str = DEFAULT.categorical_split,
         feature_probabilities: Any = None,
@@ -654,7 +663,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         max_leaf_nodes: int | None = DEFAULT.max_leaf_nodes,
         min_impurity_decrease: float = DEFAULT.min_impurity_decrease,
         ccp_alpha: float | str = 0.0,
-        cv: Any = 5,
+        cv: Any = FOLDS,
         categorical_features: Any = None,
         categorical_split: str = DEFAULT.categorical_split,
         feature_probabilities: Any = None,

@@ -137,6 +137,8 @@ def test_odd_shapes_and_limits(name, policy):
     n, n_features, options = ODD[name]
     if policy == "symmetric" and "max_leaves" in options:
         options = {"max_depth": 5}
+    elif policy == "depthwise":
+        options = {name: value for name, value in options.items() if name != "leaves_per_step"}
     rng = np.random.default_rng(1)
     x = rng.normal(size=(n, n_features)).astype(np.float32)
     y = (x[:, 0] > 0) + x[:, -1] * 2 + 0.1 * rng.normal(size=n)

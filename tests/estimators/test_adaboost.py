@@ -255,6 +255,7 @@ def test_nominal_columns_missing_values_and_class_weights(rng):
         ("criterion", "mse", "criterion must be one of .*got 'mse'"),
         ("criterion", "poisson", "criterion must be one of .*got 'poisson'"),
         ("splitter", "random", "splitter must be one of 'exact', 'hist'; got 'random'"),
+        ("max_bins", 64, "max_bins must be 256, .*'exact'.* got 64"),
         ("n_estimators", 0, "n_estimators must be"),
         ("learning_rate", -1, "learning_rate must be"),
         ("max_depth", 0, "max_depth must be"),

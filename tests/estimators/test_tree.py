@@ -393,6 +393,18 @@ COMBINATIONS = {
         Y,
         "cv=.* does not fit the data",
     ),
+    "folds without a search": ({"cv": 3}, Y, "cv must be 5, .* got cv=3 with ccp_alpha=0.0"),
+    "folds as a splitter without a search": (
+        {"cv": ShuffleSplit(3), "ccp_alpha": 0.1},
+        Y,
+        "cv must be 5, .* got cv=Shuffle.* with ccp_alpha=0.1",
+    ),
+    "bins of an exact tree": ({"max_bins": 16}, Y, "max_bins must be 256, .*'exact'.* got 16"),
+    "bins of a random tree": (
+        {"max_bins": 16, "splitter": "random"},
+        Y,
+        "max_bins must be 256, .*'random'.* got 16",
+    ),
     "NaN in y": ({}, np.where(Y == 3, np.nan, Y), "NaN"),
 }
 
@@ -405,6 +417,11 @@ def test_bad_combinations(case):
     with pytest.raises(ValueError, match=message):
         model.set_params(**options).fit(X, y)
     assert model.fingerprint() == before and model.n_features_in_ == 1
+
+
+def test_a_path_needs_no_search_by_cross_validation():
+    model = DecisionTreeRegressor(ccp_alpha="cv", cv=2)
+    assert len(model.cost_complexity_pruning_path(X, Y).ccp_alphas) > 1
 
 
 def test_bad_class_weight():
