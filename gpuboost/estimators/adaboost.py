@@ -121,8 +121,9 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         Factor on the weights of the trees.
     max_depth : int or None, default=1
         Most splits between the root and a leaf; None: no limit.
-    criterion : {"gini", "entropy"}, default="gini"
-        Impurity that splits decrease.
+    criterion : {"gini", "entropy", "misclassification"}, default="gini"
+        Impurity that splits decrease. "misclassification" gives the textbook's stump, which has
+        the lowest weighted error.
     splitter : {"exact", "hist"}, default="exact"
         Cuts between all distinct values, or between at most ``max_bins`` bins.
     max_bins : int, default=256
@@ -176,7 +177,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
     True
     """
 
-    _criteria = ("gini", "entropy")
+    _criteria = ("gini", "entropy", "misclassification")
 
     def __init__(
         self,

@@ -49,7 +49,10 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
     min_samples_leaf : int, default=1
         Least number of training rows in a leaf.
     min_split_gain : float, default=0.0
-        Least gain of a split (gamma). With symmetric growth, least sum of the gains of a level.
+        Least gain of a split: G ** 2 / (H + reg_lambda) of both sides, less that of the node. This
+        is twice the textbook's loss reduction, so it is 2 * gamma of a formula with a factor 1/2;
+        as a parameter it is XGBoost's ``gamma`` and LightGBM's ``min_split_gain``, which leave out
+        the 1/2 too. With symmetric growth, least sum of the gains of a level.
     reg_lambda : float, default=1.0
         L2 penalty on leaf values.
     reg_alpha : float, default=0.0
@@ -276,7 +279,10 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
     min_samples_leaf : int, default=1
         Least number of training rows in a leaf.
     min_split_gain : float, default=0.0
-        Least gain of a split (gamma). With symmetric growth, least sum of the gains of a level.
+        Least gain of a split: G ** 2 / (H + reg_lambda) of both sides, less that of the node. This
+        is twice the textbook's loss reduction, so it is 2 * gamma of a formula with a factor 1/2;
+        as a parameter it is XGBoost's ``gamma`` and LightGBM's ``min_split_gain``, which leave out
+        the 1/2 too. With symmetric growth, least sum of the gains of a level.
     reg_lambda : float, default=1.0
         L2 penalty on leaf values.
     reg_alpha : float, default=0.0

@@ -52,13 +52,18 @@ class Importance:
 # --- from the training data
 
 
-def mdi(model: Any) -> Importance:
+def mdi(model: Any, normalize: bool = True) -> Importance:
     """Mean decrease of impurity: what the splits on a feature gained when the trees were grown.
 
     Parameters
     ----------
     model : estimator
         Any fitted estimator of the library.
+    normalize : bool, default=True
+        Whether to give shares. Else the decrease itself is given: the sum over a feature's splits
+        of the decrease of impurity times the node's share of the weight. Of several trees it is
+        the mean, by their weights if they have any. Boosting: the sum of the gains, which has the
+        loss's unit.
 
     Returns
     -------
@@ -76,13 +81,25 @@ def mdi(model: Any) -> Importance:
     """
     if "_ensemble" in model.__dict__:
         gain = model._ensemble.importance("gain")
-        return _result("mdi", model, gain / (gain.sum() or 1.0))
+        return _result("mdi", model, gain / (gain.sum() or 1.0) if normalize else gain)
     forest = model._check_fitted()
+    if not normalize:
+        decreases = [_decrease(tree, model.n_features_in_) for tree in forest.trees]
+        weights = getattr(model, "estimator_weights_", None)
+        return _result("mdi", model, np.average(decreases, axis=0, weights=weights))
     return _result(
         "mdi",
         model,
         forest.importance(model.n_features_in_, getattr(model, "estimator_weights_", None)),
     )
+
+
+def _decrease(tree: Any, n_features: int) -> np.ndarray:
+    """Decrease of the impurity of a classical tree by the splits on each feature."""
+    inner = tree.left >= 0
+    gain = np.bincount(tree.feature[inner], tree.gain[inner], minlength=n_features)
+    decrease: np.ndarray = gain / tree.cover[0]
+    return decrease
 
 
 # --- from new data
