@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
+from gpuboost.data.array_math import exact_sum, exp
 from gpuboost.estimators.classical import BaseClassical, Training
 from gpuboost.model.tree import ClassicalForest, ClassicalTree
 from gpuboost.training.adaboost import (
@@ -254,8 +255,10 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
             if self.n_classes_ == 2
             else decision / (self.n_classes_ - 1)
         )
-        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
-        shares: np.ndarray = scores / scores.sum(axis=1, keepdims=True)
+        scores = exp(scores - scores.max(axis=1, keepdims=True))
+        # one class after another: the order of additions is part of the bits
+        total = sum(scores[:, c : c + 1] for c in range(scores.shape[1]))
+        shares: np.ndarray = scores / total
         return shares
 
     def _classes_of(self, decision: np.ndarray) -> np.ndarray:
@@ -278,7 +281,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
             class from -1 / (n_classes - 1) to 1.
         """
         x = self._check_rows(X)
-        return self._decide(self._summed(x, self._votes), float(self.estimator_weights_.sum()))
+        return self._decide(self._summed(x, self._votes), exact_sum(self.estimator_weights_))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Predict the probability of each class.
@@ -328,7 +331,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         votes = np.zeros((len(x), self.n_classes_))
         for i, tree in enumerate(self._votes.trees):
             votes += self._summed(x, ClassicalForest([tree]))
-            yield self._decide(votes, float(self.estimator_weights_[: i + 1].sum()))
+            yield self._decide(votes, exact_sum(self.estimator_weights_[: i + 1]))
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Predict probabilities after each round.
