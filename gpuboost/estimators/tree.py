@@ -19,8 +19,10 @@ from gpuboost.data.checks import check_weight, class_codes, to_native
 from gpuboost.data.targets import TreeTargets
 from gpuboost.estimators.classical import BaseClassical, Training, check_counts
 from gpuboost.model.pruning import (
+    CLASS_RISKS,
     PruningPath,
     choose_alpha,
+    class_risk,
     losses_along,
     node_losses,
     prune,
@@ -76,6 +78,9 @@ class BaseDecisionTree(BaseClassical):
                     f"ccp_alpha must be a number at least 0 or 'cv'; got {self.ccp_alpha!r}"
                 )
             Number(0).check("ccp_alpha", self.ccp_alpha)
+        pruning_risk = getattr(self, "pruning_risk", None)
+        if pruning_risk is not None:
+            check_choice("pruning_risk", pruning_risk, CLASS_RISKS)
         if isinstance(self.cv, (numbers.Integral, type(None))):
             Number(2, integer=True).check("cv", self.cv)
         elif (
@@ -152,7 +157,14 @@ class BaseDecisionTree(BaseClassical):
                 alpha = self._cross_validated_alpha(data, grower, tree, folds, backend.host)
             else:
                 alpha = float(self.ccp_alpha)
-        return (prune(tree, alpha) if alpha > 0 else tree), alpha
+        if alpha > 0 or self.ccp_alpha == "cv":
+            tree = prune(tree, alpha, self._risk(tree, data.targets.first_channel))
+        return tree, alpha
+
+    def _risk(self, tree: ClassicalTree, first_channel: np.ndarray) -> np.ndarray | None:
+        """What the tree is pruned by, for every node; None: the criterion."""
+        name = getattr(self, "pruning_risk", None)
+        return None if name is None else class_risk(tree, name, first_channel)
 
     def _cross_validated_alpha(
         self,
@@ -174,7 +186,7 @@ class BaseDecisionTree(BaseClassical):
 
         judged: list[tuple[PruningPath, np.ndarray]] = []
         for rows, own in zip(folds, grower.grow_all(len(folds), without_fold), strict=True):
-            path = weakest_links(own)
+            path = weakest_links(own, self._risk(own, data.targets.first_channel))
             leaves = np.empty((len(rows), 1), np.int32)
             backend.find_leaves(data.x[rows], ClassicalForest([own]), leaves)
             losses = node_losses(
@@ -185,7 +197,8 @@ class BaseDecisionTree(BaseClassical):
                 self.criterion == "absolute_error",
             )
             judged.append((path, losses_along(own, path, losses)))
-        return choose_alpha(weakest_links(tree), judged)
+        path = weakest_links(tree, self._risk(tree, data.targets.first_channel))
+        return choose_alpha(path, judged)
 
     def _held_out(self, data: Training) -> list[np.ndarray]:
         """The held-out rows of each fold, numbered among the rows that have a weight."""
@@ -227,10 +240,11 @@ class BaseDecisionTree(BaseClassical):
         -------
         Bunch
             ``ccp_alphas``, rising, and ``impurities``: the weighted mean impurity of the leaves of
-            the tree that each alpha leaves.
+            the tree that each alpha leaves (by ``pruning_risk``, if there is one).
         """
         model = clone(self).set_params(ccp_alpha=0.0, cv=FOLDS).fit(X, y, sample_weight)
-        path = weakest_links(model._forest.trees[0])
+        tree = model._forest.trees[0]
+        path = weakest_links(tree, self._risk(tree, model._first_channel))
         return Bunch(ccp_alphas=path.alphas, impurities=path.impurities)
 
     def prune_reduced_error(
@@ -389,6 +403,10 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     cv : int, splitter or iterable of splits, default=5
         Folds for ``ccp_alpha="cv"``: their number (shuffled, with the classes in proportion), a
         splitter of scikit-learn, or splits.
+    pruning_risk : {"misclassification", "gini", "entropy"} or None, default=None
+        Impurity that ``ccp_alpha`` and ``cost_complexity_pruning_path`` weigh against leaves. None:
+        ``criterion``. Trees are best grown by "gini" or "entropy", and may be pruned by the share
+        of wrong classes.
     categorical_features : list, "from_dtype" or None, default=None
         Nominal features: numbers, names or a mask of columns, or all columns of a data frame that
         have a category dtype. Their values may be numbers or strings; a value that training has not
@@ -457,6 +475,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         class_weight: Any = None,
         ccp_alpha: float | str = 0.0,
         cv: Any = FOLDS,
+        pruning_risk: str | None = None,
         categorical_features: Any = None,
         categorical_split: str = DEFAULT.categorical_split,
         feature_probabilities: Any = None,
@@ -477,6 +496,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         self.class_weight = class_weight
         self.ccp_alpha = ccp_alpha
         self.cv = cv
+        self.pruning_risk = pruning_risk
         self.categorical_features = categorical_features
         self.categorical_split = categorical_split
         self.feature_probabilities = feature_probabilities
