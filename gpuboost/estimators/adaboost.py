@@ -64,7 +64,7 @@ class BaseAdaBoost(BaseClassical):
             self.n_estimators, self.learning_rate, getattr(self, "loss", DEFAULT.loss)
         )
         tree_params = TreeParams(**{name: getattr(self, name) for name in names})
-        self._check_bins(tree_params)
+        self._check_bins()
         self._check_device(tree_params)
         return params, tree_params
 

@@ -17,7 +17,8 @@ class RandomForestClassifier(BaseForestClassifier):
 
     Trees on bags of the rows, with the best cut among some features in every node.
 
-    The features are binned once for all trees, which makes training quick on large data.
+    The features are binned once for all trees, which makes training quick on large data;
+    ``splitter="exact"`` does without bins.
 
     Parameters
     ----------
@@ -25,6 +26,10 @@ class RandomForestClassifier(BaseForestClassifier):
         Trees.
     criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
         Impurity that splits reduce; "log_loss" is another name of "entropy".
+    splitter : {"hist", "exact", "midpoint"}, default="hist"
+        How a node's split is found: the best of the cuts between at most ``max_bins`` bins; the
+        best of all cuts; or the middle of the node's cell, along one feature that is drawn without
+        looking at y.
     max_depth : int, default=None
         Most splits between the root and a leaf; None: no limit.
     min_samples_split : int or float, default=2
@@ -35,7 +40,8 @@ class RandomForestClassifier(BaseForestClassifier):
     min_weight_fraction_leaf : float, default=0.0
         Least share of the tree's weight in a leaf.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
-        Features that are drawn for each node, as a number or as a share; None: all.
+        Features that are drawn for each node, as a number or as a share; None: all. Not with
+        ``splitter="midpoint"``, which draws one.
     max_leaf_nodes : int, default=None
         Most leaves of a tree, which is then grown best split first; None: no limit.
     min_impurity_decrease : float, default=0.0
@@ -63,15 +69,15 @@ class RandomForestClassifier(BaseForestClassifier):
         the others, or in every possible way, which beyond 10 categories gives way to the order of
         each class. "auto" takes "fisher" where it is exact, else "exhaustive".
     max_bins : int, default=256
-        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin
-        is one byte, 256 leaves 255 for values.
+        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
+        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     warm_start : bool, default=False
         Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``:
         the forest is then exactly the one of a single fit. Data and parameters must be those of the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no
-        ``max_leaf_nodes``. Rows are predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
+        and numbers only, and no ``max_leaf_nodes``. Rows are predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The forest does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -112,7 +118,7 @@ class RandomForestClassifier(BaseForestClassifier):
     True
     """
 
-    _splitter = "hist"
+    _cuts_by_chance = False
 
 
 class RandomForestRegressor(BaseForestRegressor):
@@ -120,7 +126,8 @@ class RandomForestRegressor(BaseForestRegressor):
 
     Trees on bags of the rows, with the best cut among some features in every node.
 
-    The features are binned once for all trees, which makes training quick on large data.
+    The features are binned once for all trees, which makes training quick on large data;
+    ``splitter="exact"`` does without bins.
 
     Parameters
     ----------
@@ -129,6 +136,10 @@ class RandomForestRegressor(BaseForestRegressor):
     criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
         What splits reduce. Leaves predict the mean, or with "absolute_error" the median; "poisson"
         needs targets of at least 0.
+    splitter : {"hist", "exact", "midpoint"}, default="hist"
+        How a node's split is found: the best of the cuts between at most ``max_bins`` bins; the
+        best of all cuts; or the middle of the node's cell, along one feature that is drawn without
+        looking at y.
     max_depth : int, default=None
         Most splits between the root and a leaf; None: no limit.
     min_samples_split : int or float, default=2
@@ -139,7 +150,8 @@ class RandomForestRegressor(BaseForestRegressor):
     min_weight_fraction_leaf : float, default=0.0
         Least share of the tree's weight in a leaf.
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
-        Features that are drawn for each node, as a number or as a share; None: all.
+        Features that are drawn for each node, as a number or as a share; None: all. Not with
+        ``splitter="midpoint"``, which draws one.
     max_leaf_nodes : int, default=None
         Most leaves of a tree, which is then grown best split first; None: no limit.
     min_impurity_decrease : float, default=0.0
@@ -163,15 +175,16 @@ class RandomForestRegressor(BaseForestRegressor):
         the others, or in every possible way, which beyond 10 categories gives way to the order of
         each output. "auto" takes "fisher" where it is exact, else "exhaustive".
     max_bins : int, default=256
-        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin
-        is one byte, 256 leaves 255 for values.
+        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
+        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     warm_start : bool, default=False
         Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``:
         the forest is then exactly the one of a single fit. Data and parameters must be those of the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no
-        ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
+        and numbers only, and no ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are
+        predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The forest does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -211,7 +224,7 @@ class RandomForestRegressor(BaseForestRegressor):
     (2, 2)
     """
 
-    _splitter = "hist"
+    _cuts_by_chance = False
 
 
 class ExtraTreesClassifier(BaseForestClassifier):
@@ -219,7 +232,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
 
     Of the drawn features, each gets one random cut, and the best of these cuts is taken.
 
-    The features are binned once for all trees; a random cut falls on the border of a bin.
+    The features are binned once for all trees; a random cut falls on the border of a bin, or with
+    ``splitter="exact"`` anywhere.
 
     Parameters
     ----------
@@ -227,6 +241,10 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Trees.
     criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
         Impurity that splits reduce; "log_loss" is another name of "entropy".
+    splitter : {"hist", "exact", "midpoint"}, default="hist"
+        Where a feature's cut falls: on the border of one of at most ``max_bins`` bins; anywhere
+        between two values; or in the middle of the node's cell, along one feature that is drawn
+        without looking at y.
     max_depth : int, default=None
         Most splits between the root and a leaf; None: no limit.
     min_samples_split : int or float, default=2
@@ -237,7 +255,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
     min_weight_fraction_leaf : float, default=0.0
         Least share of the tree's weight in a leaf.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
-        Features that are drawn for each node, as a number or as a share; None: all.
+        Features that are drawn for each node, as a number or as a share; None: all. Not with
+        ``splitter="midpoint"``, which draws one.
     max_leaf_nodes : int, default=None
         Most leaves of a tree, which is then grown best split first; None: no limit.
     min_impurity_decrease : float, default=0.0
@@ -262,15 +281,15 @@ class ExtraTreesClassifier(BaseForestClassifier):
         that have a category dtype. A category that was not seen in training counts as missing. A
         cut sends each category left or right by chance.
     max_bins : int, default=256
-        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin
-        is one byte, 256 leaves 255 for values.
+        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
+        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     warm_start : bool, default=False
         Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``:
         the forest is then exactly the one of a single fit. Data and parameters must be those of the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no
-        ``max_leaf_nodes``. Rows are predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
+        and numbers only, and no ``max_leaf_nodes``. Rows are predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The forest does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -312,13 +331,14 @@ class ExtraTreesClassifier(BaseForestClassifier):
     True
     """
 
-    _splitter = "random"
+    _cuts_by_chance = True
 
     def __init__(
         self,
         n_estimators: int = N_ESTIMATORS,
         *,
         criterion: str = "gini",
+        splitter: str = "hist",
         max_depth: int | None = DEFAULT.max_depth,
         min_samples_split: int | float = DEFAULT.min_samples_split,
         min_samples_leaf: int | float = DEFAULT.min_samples_leaf,
@@ -342,6 +362,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
         super().__init__(
             n_estimators,
             criterion=criterion,
+            splitter=splitter,
             max_depth=max_depth,
             min_samples_split=min_samples_split,
             min_samples_leaf=min_samples_leaf,
@@ -369,7 +390,8 @@ class ExtraTreesRegressor(BaseForestRegressor):
 
     Of the drawn features, each gets one random cut, and the best of these cuts is taken.
 
-    The features are binned once for all trees; a random cut falls on the border of a bin.
+    The features are binned once for all trees; a random cut falls on the border of a bin, or with
+    ``splitter="exact"`` anywhere.
 
     Parameters
     ----------
@@ -378,6 +400,10 @@ class ExtraTreesRegressor(BaseForestRegressor):
     criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
         What splits reduce. Leaves predict the mean, or with "absolute_error" the median; "poisson"
         needs targets of at least 0.
+    splitter : {"hist", "exact", "midpoint"}, default="hist"
+        Where a feature's cut falls: on the border of one of at most ``max_bins`` bins; anywhere
+        between two values; or in the middle of the node's cell, along one feature that is drawn
+        without looking at y.
     max_depth : int, default=None
         Most splits between the root and a leaf; None: no limit.
     min_samples_split : int or float, default=2
@@ -388,7 +414,8 @@ class ExtraTreesRegressor(BaseForestRegressor):
     min_weight_fraction_leaf : float, default=0.0
         Least share of the tree's weight in a leaf.
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
-        Features that are drawn for each node, as a number or as a share; None: all.
+        Features that are drawn for each node, as a number or as a share; None: all. Not with
+        ``splitter="midpoint"``, which draws one.
     max_leaf_nodes : int, default=None
         Most leaves of a tree, which is then grown best split first; None: no limit.
     min_impurity_decrease : float, default=0.0
@@ -409,15 +436,16 @@ class ExtraTreesRegressor(BaseForestRegressor):
         that have a category dtype. A category that was not seen in training counts as missing. A
         cut sends each category left or right by chance.
     max_bins : int, default=256
-        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin
-        is one byte, 256 leaves 255 for values.
+        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
+        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     warm_start : bool, default=False
         Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``:
         the forest is then exactly the one of a single fit. Data and parameters must be those of the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no
-        ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
+        and numbers only, and no ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are
+        predicted on the CPU.
     n_jobs : int, default=None
         Threads; None or -1 means all cores. The forest does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -455,13 +483,14 @@ class ExtraTreesRegressor(BaseForestRegressor):
     True
     """
 
-    _splitter = "random"
+    _cuts_by_chance = True
 
     def __init__(
         self,
         n_estimators: int = N_ESTIMATORS,
         *,
         criterion: str = "squared_error",
+        splitter: str = "hist",
         max_depth: int | None = DEFAULT.max_depth,
         min_samples_split: int | float = DEFAULT.min_samples_split,
         min_samples_leaf: int | float = DEFAULT.min_samples_leaf,
@@ -484,6 +513,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
         super().__init__(
             n_estimators,
             criterion=criterion,
+            splitter=splitter,
             max_depth=max_depth,
             min_samples_split=min_samples_split,
             min_samples_leaf=min_samples_leaf,

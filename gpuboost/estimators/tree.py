@@ -17,7 +17,7 @@ from gpuboost.backend import Backend
 from gpuboost.config import Number
 from gpuboost.data.checks import check_weight, class_codes, to_native
 from gpuboost.data.targets import TreeTargets
-from gpuboost.estimators.classical import BaseClassical, Training, check_counts
+from gpuboost.estimators.classical import BaseClassical, Training, check_counts, check_middles
 from gpuboost.model.pruning import (
     CLASS_RISKS,
     PruningPath,
@@ -70,7 +70,7 @@ class BaseDecisionTree(BaseClassical):
             "categorical_split", "max_bins",
         )  # fmt: skip
         params = TreeParams(**{name: getattr(self, name) for name in names})
-        self._check_bins(params)
+        self._check_bins()
         self._check_device(params)
         if self.ccp_alpha != "cv":
             if isinstance(self.ccp_alpha, str):
@@ -133,11 +133,7 @@ class BaseDecisionTree(BaseClassical):
             data = self._prepare(x, y, sample_weight, self._criteria is CLASS_CRITERIA)
             folds = self._held_out(data) if self.ccp_alpha == "cv" else []
             data = data.without_weightless_rows()
-            if params.splitter == "midpoint" and data.categories.values:
-                raise ValueError(
-                    "categorical_features cannot be used with splitter='midpoint': categories "
-                    "have no middle"
-                )
+            check_middles(data, params)
             if params.criterion == "poisson":
                 check_counts(data)
             tree, self.ccp_alpha_ = self._grow(data, params, folds)
