@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
 from gpuboost.data.array_math import exact_sum, exp
+from gpuboost.data.checks import check_class_weight
 from gpuboost.estimators.classical import BaseClassical, Training
 from gpuboost.model.tree import ClassicalForest, ClassicalTree
 from gpuboost.training.adaboost import (
@@ -65,6 +66,7 @@ class BaseAdaBoost(BaseClassical):
         )
         tree_params = TreeParams(**{name: getattr(self, name) for name in names})
         self._check_bins()
+        check_class_weight(getattr(self, "class_weight", None))
         self._check_device(tree_params)
         return params, tree_params
 

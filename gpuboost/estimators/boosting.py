@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from gpuboost.backend import Backend, on_host
 from gpuboost.config import BoostParams
-from gpuboost.data.checks import check_numbers, check_weight, class_codes
+from gpuboost.data.checks import check_class_weight, check_numbers, check_weight, class_codes
 from gpuboost.estimators.base import BaseBoost
 from gpuboost.objectives.losses import LOSSES
 
@@ -437,6 +437,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
             The fitted estimator.
         """
         params = self._check_params()
+        check_class_weight(self.class_weight)
         binary = self._loss()
         with self._unchanged_on_error():
             X, y = self._check_xy(X, y)

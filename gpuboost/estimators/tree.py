@@ -80,7 +80,7 @@ class BaseDecisionTree(BaseClassical):
             Number(0).check("ccp_alpha", self.ccp_alpha)
         pruning_risk = getattr(self, "pruning_risk", None)
         if pruning_risk is not None:
-            check_choice("pruning_risk", pruning_risk, CLASS_RISKS)
+            check_choice("pruning_risk", pruning_risk, (*CLASS_RISKS, None))
         if isinstance(self.cv, (numbers.Integral, type(None))):
             Number(2, integer=True).check("cv", self.cv)
         elif (
@@ -91,13 +91,6 @@ class BaseDecisionTree(BaseClassical):
             raise ValueError(
                 "cv must be an integer at least 2, a splitter of scikit-learn or an iterable "
                 f"of splits; got {self.cv!r}"
-            )
-        if self.ccp_alpha != "cv" and not (
-            isinstance(self.cv, numbers.Integral) and self.cv == FOLDS
-        ):
-            raise ValueError(
-                f"cv must be {FOLDS}, its default, unless ccp_alpha='cv'; got cv={self.cv!r} with "
-                f"ccp_alpha={self.ccp_alpha!r}"
             )
         if params.splitter == "midpoint":
             if params.max_features is not None:
@@ -115,7 +108,12 @@ class BaseDecisionTree(BaseClassical):
         """Probabilities of the features, adding up to 1."""
         if self.feature_probabilities is None:
             return None
-        given: np.ndarray = np.asarray(self.feature_probabilities, np.float64)
+        try:
+            given: np.ndarray = np.asarray(self.feature_probabilities, np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"feature_probabilities must be numbers; got {self.feature_probabilities!r}"
+            ) from error
         if given.shape != (n_features,):
             raise ValueError(
                 f"feature_probabilities must have one entry for each of the {n_features} "
@@ -129,6 +127,15 @@ class BaseDecisionTree(BaseClassical):
         return shares
 
     def _fit(self, x: Any, y: Any, sample_weight: Any, params: TreeParams) -> None:
+        if self.ccp_alpha != "cv" and not (
+            isinstance(self.cv, numbers.Integral) and self.cv == FOLDS
+        ):  # no error: scikit-learn's checks set ``cv`` of every estimator that has it
+            warnings.warn(
+                f"cv={self.cv!r} is not used: cross-validation needs ccp_alpha='cv'; got "
+                f"ccp_alpha={self.ccp_alpha!r}",
+                UserWarning,
+                stacklevel=3,
+            )
         with self._unchanged_on_error():
             data = self._prepare(x, y, sample_weight, self._criteria is CLASS_CRITERIA)
             folds = self._held_out(data) if self.ccp_alpha == "cv" else []

@@ -1,6 +1,7 @@
 """The decision tree estimators: what they offer, and how they complain."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -393,12 +394,6 @@ COMBINATIONS = {
         Y,
         "cv=.* does not fit the data",
     ),
-    "folds without a search": ({"cv": 3}, Y, "cv must be 5, .* got cv=3 with ccp_alpha=0.0"),
-    "folds as a splitter without a search": (
-        {"cv": ShuffleSplit(3), "ccp_alpha": 0.1},
-        Y,
-        "cv must be 5, .* got cv=Shuffle.* with ccp_alpha=0.1",
-    ),
     "bins of an exact tree": ({"max_bins": 16}, Y, "max_bins must be 256, .*'exact'.* got 16"),
     "bins of a random tree": (
         {"max_bins": 16, "splitter": "random"},
@@ -419,9 +414,23 @@ def test_bad_combinations(case):
     assert model.fingerprint() == before and model.n_features_in_ == 1
 
 
+@pytest.mark.parametrize(("cv", "ccp_alpha"), [(3, 0.0), (ShuffleSplit(3), 0.1)])
+def test_folds_without_a_search_warn(cv, ccp_alpha):
+    """scikit-learn's checks set ``cv`` of every estimator that has it: an error would fail them."""
+    model = DecisionTreeRegressor(cv=cv, ccp_alpha=ccp_alpha)
+    with pytest.warns(
+        UserWarning, match=f"cv=.* is not used: .* needs ccp_alpha='cv'; got ccp_alpha={ccp_alpha}"
+    ) as told:
+        model.fit(X, Y)
+    assert told[0].filename == __file__
+    assert model.fingerprint() == DecisionTreeRegressor(ccp_alpha=ccp_alpha).fit(X, Y).fingerprint()
+
+
 def test_a_path_needs_no_search_by_cross_validation():
     model = DecisionTreeRegressor(ccp_alpha="cv", cv=2)
-    assert len(model.cost_complexity_pruning_path(X, Y).ccp_alphas) > 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(model.cost_complexity_pruning_path(X, Y).ccp_alphas) > 1
 
 
 def test_bad_class_weight():
