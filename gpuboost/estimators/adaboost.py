@@ -123,33 +123,39 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
     learning_rate : float, default=1.0
         Factor on the weights of the trees.
     max_depth : int or None, default=1
-        Most splits between the root and a leaf; None: no limit.
+        Most splits between the root and a leaf. None: no limit.
     criterion : {"gini", "entropy", "misclassification"}, default="gini"
         Impurity that splits decrease. "misclassification" gives the textbook's stump, which has
         the lowest weighted error.
     splitter : {"exact", "hist"}, default="exact"
         Cuts between all distinct values, or between at most ``max_bins`` bins.
     max_bins : int, default=256
-        Most bins for a feature's values with ``splitter="hist"``, 2 to 256.
+        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
+        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     min_samples_leaf : int or float, default=1
-        Least number of training rows in a leaf, or their least share.
+        Least number of rows in a leaf; a float is a share of the training rows.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the weight in a leaf, 0 to 0.5.
+        Least share of the tree's weight in a leaf, 0 to 0.5.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features that a node looks at: how many, which share, or all of them.
-    categorical_features : None, "from_dtype" or list, default=None
-        Nominal columns: those with a category dtype, or a list of numbers, names or booleans.
+        Features that a node draws to look at; a float is a share of them. None: all.
+    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
+        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
+        data frame that have a category dtype. Their values may be numbers or strings; a value that
+        training has not seen counts as missing.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
-        How the categories of a nominal column are divided.
+        How "exact" and "hist" divide categories: in the order of their shares of a class (Fisher;
+        the best division for two classes), one against the others, or in every way (up to 10
+        categories in a node, else as "fisher"). "auto" takes every way where the order is not known
+        to be best: with three classes or more.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
         and numbers only. Rows are predicted on the CPU.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of ``max_features``. None means 0: training is always repeatable.
+        Seed of everything that is drawn. None means 0: training is always repeatable.
 
     Attributes
     ----------
@@ -407,7 +413,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
     learning_rate : float, default=1.0
         Factor on the weights of the trees.
     max_depth : int or None, default=3
-        Most splits between the root and a leaf; None: no limit.
+        Most splits between the root and a leaf. None: no limit.
     loss : {"linear", "square", "exponential"}, default="linear"
         Loss of a row from its relative error r: r, r ** 2, or 1 - exp(-r).
     criterion : {"squared_error", "absolute_error"}, default="squared_error"
@@ -415,26 +421,31 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
     splitter : {"exact", "hist"}, default="exact"
         Cuts between all distinct values, or between at most ``max_bins`` bins.
     max_bins : int, default=256
-        Most bins for a feature's values with ``splitter="hist"``, 2 to 256.
+        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
+        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     min_samples_leaf : int or float, default=1
-        Least number of drawn training rows in a leaf, or their least share; a row that is drawn
-        twice counts once.
+        Least number of rows in a leaf; a float is a share of the training rows. A row that was
+        drawn several times counts once.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the weight in a leaf, 0 to 0.5.
+        Least share of the tree's weight in a leaf, 0 to 0.5.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features that a node looks at: how many, which share, or all of them.
-    categorical_features : None, "from_dtype" or list, default=None
-        Nominal columns: those with a category dtype, or a list of numbers, names or booleans.
+        Features that a node draws to look at; a float is a share of them. None: all.
+    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
+        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
+        data frame that have a category dtype. Their values may be numbers or strings; a value that
+        training has not seen counts as missing.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
-        How the categories of a nominal column are divided.
+        How "exact" and "hist" divide categories: in the order of their means (Fisher; the best
+        division for one output, absolute error aside), one against the others, or in every way (up
+        to 10 categories in a node, else as "fisher"). "auto" takes every way if there are several
+        outputs.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
         and numbers only, and no ``criterion="absolute_error"``. Rows are predicted on the CPU.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the draws of rows and of ``max_features``. None means 0: training is always
-        repeatable.
+        Seed of everything that is drawn. None means 0: training is always repeatable.
 
     Attributes
     ----------

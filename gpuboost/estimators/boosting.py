@@ -30,9 +30,9 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         Boosting rounds.
     learning_rate : float, default=0.1
         Factor on every leaf value.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Most splits between the root and a leaf. None: 6, or no limit for leaf-wise growth.
-    max_leaves : int, default=None
+    max_leaves : int or None, default=None
         Most leaves of a tree. None: no limit, or 31 for leaf-wise growth.
     leaves_per_step : int, default=1
         Leaves that leaf-wise growth splits at once: the ones with the highest gains. More than 1
@@ -64,7 +64,7 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
     colsample_bytree, colsample_bylevel, colsample_bynode : float, default=1.0
         Fractions of the features drawn for a tree, from those for a level, and from those for a
         node.
-    early_stopping_rounds : int, default=None
+    early_stopping_rounds : int or None, default=None
         Stop when the last metric on the last eval set has not improved for this many rounds;
         predictions then use the best round.
     eval_metric : str, callable or list, default=None
@@ -76,7 +76,7 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         Where to train; the model does not depend on it. "auto" takes a GPU if there is one and X
         has 16 million entries or more. "auto" and "cuda" take the device that X is on, if it is on
         one.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of row and column sampling and of rounding. None means 0: training is always
@@ -260,9 +260,9 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         Boosting rounds.
     learning_rate : float, default=0.1
         Factor on every leaf value.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Most splits between the root and a leaf. None: 6, or no limit for leaf-wise growth.
-    max_leaves : int, default=None
+    max_leaves : int or None, default=None
         Most leaves of a tree. None: no limit, or 31 for leaf-wise growth.
     leaves_per_step : int, default=1
         Leaves that leaf-wise growth splits at once: the ones with the highest gains. More than 1
@@ -294,7 +294,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
     colsample_bytree, colsample_bylevel, colsample_bynode : float, default=1.0
         Fractions of the features drawn for a tree, from those for a level, and from those for a
         node.
-    early_stopping_rounds : int, default=None
+    early_stopping_rounds : int or None, default=None
         Stop when the last metric on the last eval set has not improved for this many rounds;
         predictions then use the best round.
     eval_metric : str, callable or list, default=None
@@ -309,7 +309,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         Where to train; the model does not depend on it. "auto" takes a GPU if there is one and X
         has 16 million entries or more. "auto" and "cuda" take the device that X is on, if it is on
         one.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of row and column sampling and of rounding. None means 0: training is always

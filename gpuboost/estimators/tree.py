@@ -376,24 +376,24 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
         Impurity that splits decrease; "entropy" and "log_loss" are the same, in bits.
         "misclassification" is not strictly concave: a split that carves out a pure node can count
-        for nothing, so it is better kept for pruning.
+        for nothing.
     splitter : {"exact", "hist", "random", "midpoint"}, default="exact"
         How a node's split is found: the best of all cuts; the best of the cuts between at most
         ``max_bins`` bins; the best of one cut per feature, drawn between the lowest and the highest
         value of the node; or the middle of the node's cell, along one feature that is drawn without
         looking at y.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Most splits between the root and a leaf. None: no limit.
     min_samples_split : int or float, default=2
-        Least number of rows of a node that is split; a float is a share of all rows.
+        Least number of rows of a node that is split; a float is a share of the training rows.
     min_samples_leaf : int or float, default=1
-        Least number of rows in a leaf; a float is a share of all rows.
+        Least number of rows in a leaf; a float is a share of the training rows.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the total weight in a leaf.
+        Least share of the tree's weight in a leaf, 0 to 0.5.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Features that a node draws to look at; a float is a share of them. None: all. Not with
         ``splitter="midpoint"``, which draws one.
-    max_leaf_nodes : int, default=None
+    max_leaf_nodes : int or None, default=None
         Most leaves; the node with the highest gain is split first then. None: no limit.
     min_impurity_decrease : float, default=0.0
         Least decrease of the impurity by a split, times the node's share of the weight.
@@ -410,10 +410,10 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         Impurity that ``ccp_alpha`` and ``cost_complexity_pruning_path`` weigh against leaves. None:
         ``criterion``. Trees are best grown by "gini" or "entropy", and may be pruned by the share
         of wrong classes.
-    categorical_features : list, "from_dtype" or None, default=None
-        Nominal features: numbers, names or a mask of columns, or all columns of a data frame that
-        have a category dtype. Their values may be numbers or strings; a value that training has not
-        seen counts as missing.
+    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
+        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
+        data frame that have a category dtype. Their values may be numbers or strings; a value that
+        training has not seen counts as missing.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
         How "exact" and "hist" divide categories: in the order of their shares of a class (Fisher;
         the best division for two classes), one against the others, or in every way (up to 10
@@ -423,11 +423,12 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         Only for ``splitter="midpoint"``: probabilities with which features are drawn, in any unit.
         None: all the same.
     max_bins : int, default=256
-        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256.
+        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
+        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
         and numbers only, and no ``max_leaf_nodes``. Rows are predicted on the CPU.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of everything that is drawn. None means 0: training is always repeatable.
@@ -604,18 +605,18 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         ``max_bins`` bins; the best of one cut per feature, drawn between the lowest and the highest
         value of the node; or the middle of the node's cell, along one feature that is drawn without
         looking at y.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Most splits between the root and a leaf. None: no limit.
     min_samples_split : int or float, default=2
-        Least number of rows of a node that is split; a float is a share of all rows.
+        Least number of rows of a node that is split; a float is a share of the training rows.
     min_samples_leaf : int or float, default=1
-        Least number of rows in a leaf; a float is a share of all rows.
+        Least number of rows in a leaf; a float is a share of the training rows.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the total weight in a leaf.
+        Least share of the tree's weight in a leaf, 0 to 0.5.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Features that a node draws to look at; a float is a share of them. None: all. Not with
         ``splitter="midpoint"``, which draws one.
-    max_leaf_nodes : int, default=None
+    max_leaf_nodes : int or None, default=None
         Most leaves; the node with the highest gain is split first then. None: no limit.
     min_impurity_decrease : float, default=0.0
         Least decrease of the impurity by a split, times the node's share of the weight.
@@ -625,10 +626,10 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     cv : int, splitter or iterable of splits, default=5
         Folds for ``ccp_alpha="cv"``: their number (shuffled), a splitter of scikit-learn, or
         splits.
-    categorical_features : list, "from_dtype" or None, default=None
-        Nominal features: numbers, names or a mask of columns, or all columns of a data frame that
-        have a category dtype. Their values may be numbers or strings; a value that training has not
-        seen counts as missing.
+    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
+        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
+        data frame that have a category dtype. Their values may be numbers or strings; a value that
+        training has not seen counts as missing.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
         How "exact" and "hist" divide categories: in the order of their means (Fisher; the best
         division for one output, absolute error aside), one against the others, or in every way (up
@@ -638,12 +639,13 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         Only for ``splitter="midpoint"``: probabilities with which features are drawn, in any unit.
         None: all the same.
     max_bins : int, default=256
-        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256.
+        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
+        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
         and numbers only, and no ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are
         predicted on the CPU.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of everything that is drawn. None means 0: training is always repeatable.
