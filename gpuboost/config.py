@@ -105,6 +105,11 @@ class BoostParams:
                 f"grow_policy must be one of {', '.join(map(repr, GROW_POLICIES))}; got "
                 f"{self.grow_policy!r}"
             )
+        if self.leaves_per_step != 1 and self.order != LEAFWISE:
+            raise ValueError(
+                f"leaves_per_step must be 1 with grow_policy={self.grow_policy!r}, and may be more "
+                f"with 'leafwise' only; got {self.leaves_per_step!r}"
+            )
         if self.order == SYMMETRIC:
             if self.max_leaves is not None:
                 raise ValueError(

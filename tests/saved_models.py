@@ -105,6 +105,12 @@ MODELS = {
     "tree of two": lambda: gb.DecisionTreeRegressor(
         ccp_alpha="cv", cv=3, max_features=np.int32(2)
     ).fit(X, PAIR),
+    "tree, pruned by another risk": lambda: gb.DecisionTreeClassifier(
+        ccp_alpha=0.02, pruning_risk="misclassification"
+    ).fit(X, CLASSES),
+    "exact forest": lambda: gb.RandomForestClassifier(splitter="exact", **FOREST).fit(X, CLASSES),
+    "exact extra trees": lambda: gb.ExtraTreesRegressor(splitter="exact", **FOREST).fit(X, PAIR),
+    "forest of middles": lambda: gb.RandomForestRegressor(splitter="midpoint", **FOREST).fit(X, Y),
     "tree, pruned": lambda: (
         gb.DecisionTreeRegressor().fit(X, Y).prune_reduced_error(X[:30], Y[:30])
     ),

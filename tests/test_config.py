@@ -45,6 +45,13 @@ def test_symmetric_growth_takes_no_leaf_limit_and_no_great_depth():
         BoostParams(grow_policy="symmetric", max_depth=17)
 
 
+@pytest.mark.parametrize("policy", ["depthwise", "symmetric"])
+def test_several_leaves_per_step_are_for_leafwise_growth(policy):
+    with pytest.raises(ValueError, match=f"leaves_per_step must be 1 with .*'{policy}'.*; got 3"):
+        BoostParams(grow_policy=policy, leaves_per_step=3)
+    assert BoostParams(grow_policy="leafwise", leaves_per_step=3).leaves_per_step == 3
+
+
 def test_verbose_takes_a_flag():
     assert BoostParams(verbose=True).verbose == 1
 

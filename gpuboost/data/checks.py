@@ -66,6 +66,12 @@ def check_weight(sample_weight: Any, n_rows: int, name: str = "sample_weight") -
     return weight
 
 
+def check_class_weight(class_weight: Any) -> None:
+    """Raise if a text is given that is not the name of class weights."""
+    if isinstance(class_weight, str) and class_weight != "balanced":
+        raise ValueError(f"class_weight must be None, 'balanced' or a dict; got {class_weight!r}")
+
+
 def class_codes(name: str, y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Classes to their places among the known ones, which are ascending."""
     codes = np.searchsorted(classes, y).clip(max=len(classes) - 1)

@@ -64,7 +64,8 @@ def code_matrix(
             own = (column, columns[f]) if len(used) == n_rows else (column[used], columns[f][used])
             borders[f] = backend.code_borders(*own, int(binned.n_bins[f]))
         else:
-            columns[f], values = _ranks(column)
+            columns[f] = np.zeros(n_rows, np.uint32)  # for rows without weight no value counts
+            columns[f][used], values = _ranks(column[used])
             borders[f] = values, values
 
     backend.share_out(n_features, code_column)

@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
+from gpuboost.data.array_math import exact_sum, exp
+from gpuboost.data.checks import check_class_weight
 from gpuboost.estimators.classical import BaseClassical, Training
 from gpuboost.model.ensemble import ensemble_of
 from gpuboost.training.adaboost import (
@@ -43,6 +45,8 @@ class BaseAdaBoost(BaseClassical):
             self.n_estimators, self.learning_rate, getattr(self, "loss", DEFAULT.loss)
         )
         tree_params = TreeParams(**{name: getattr(self, name) for name in names})
+        self._check_bins()
+        check_class_weight(getattr(self, "class_weight", None))
         self._check_device(tree_params)
         return params, tree_params
 
@@ -98,32 +102,39 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
     learning_rate : float, default=1.0
         Factor on the weights of the trees.
     max_depth : int or None, default=1
-        Most splits between the root and a leaf; None: no limit.
-    criterion : {"gini", "entropy"}, default="gini"
-        Impurity that splits decrease.
+        Most splits between the root and a leaf. None: no limit.
+    criterion : {"gini", "entropy", "misclassification"}, default="gini"
+        Impurity that splits decrease. "misclassification" gives the textbook's stump, which has
+        the lowest weighted error.
     splitter : {"exact", "hist"}, default="exact"
         Cuts between all distinct values, or between at most ``max_bins`` bins.
     max_bins : int, default=256
-        Most bins for a feature's values with ``splitter="hist"``, 2 to 256.
+        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
+        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     min_samples_leaf : int or float, default=1
-        Least number of training rows in a leaf, or their least share.
+        Least number of rows in a leaf; a float is a share of the training rows.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the weight in a leaf, 0 to 0.5.
+        Least share of the tree's weight in a leaf, 0 to 0.5.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features that a node looks at: how many, which share, or all of them.
-    categorical_features : None, "from_dtype" or list, default=None
-        Nominal columns: those with a category dtype, or a list of numbers, names or booleans.
+        Features that a node draws to look at; a float is a share of them. None: all.
+    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
+        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
+        data frame that have a category dtype. Their values may be numbers or strings; a value that
+        training has not seen counts as missing.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
-        How the categories of a nominal column are divided.
+        How "exact" and "hist" divide categories: in the order of their shares of a class (Fisher;
+        the best division for two classes), one against the others, or in every way (up to 10
+        categories in a node, else as "fisher"). "auto" takes every way where the order is not known
+        to be best: with three classes or more.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
         and numbers only. Rows are predicted on the CPU.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of ``max_features``. None means 0: training is always repeatable.
+        Seed of everything that is drawn. None means 0: training is always repeatable.
 
     Attributes
     ----------
@@ -154,7 +165,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
     True
     """
 
-    _criteria = ("gini", "entropy")
+    _criteria = ("gini", "entropy", "misclassification")
 
     def __init__(
         self,
@@ -230,8 +241,10 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
             if self.n_classes_ == 2
             else decision / (self.n_classes_ - 1)
         )
-        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
-        shares: np.ndarray = scores / scores.sum(axis=1, keepdims=True)
+        scores = exp(scores - scores.max(axis=1, keepdims=True))
+        # one class after another: the order of additions is part of the bits
+        total = sum(scores[:, c : c + 1] for c in range(scores.shape[1]))
+        shares: np.ndarray = scores / total
         return shares
 
     def _classes_of(self, decision: np.ndarray) -> np.ndarray:
@@ -253,7 +266,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
             Two classes: from -2 (all vote for the first) to 2 (for the second). More: for each
             class from -1 / (n_classes - 1) to 1.
         """
-        return self._decide(self._raw(X), float(self.estimator_weights_.sum()))
+        return self._decide(self._raw(X), exact_sum(self.estimator_weights_))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Predict the probability of each class.
@@ -302,7 +315,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         x = self.check_rows(X)
         with self._backend(len(x)) as backend:
             for i, votes in enumerate(ensemble_of(self).staged_raw(x, backend)):
-                yield self._decide(votes.T, float(self.estimator_weights_[: i + 1].sum()))
+                yield self._decide(votes.T, exact_sum(self.estimator_weights_[: i + 1]))
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Predict probabilities after each round.
@@ -376,7 +389,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
     learning_rate : float, default=1.0
         Factor on the weights of the trees.
     max_depth : int or None, default=3
-        Most splits between the root and a leaf; None: no limit.
+        Most splits between the root and a leaf. None: no limit.
     loss : {"linear", "square", "exponential"}, default="linear"
         Loss of a row from its relative error r: r, r ** 2, or 1 - exp(-r).
     criterion : {"squared_error", "absolute_error"}, default="squared_error"
@@ -384,26 +397,31 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
     splitter : {"exact", "hist"}, default="exact"
         Cuts between all distinct values, or between at most ``max_bins`` bins.
     max_bins : int, default=256
-        Most bins for a feature's values with ``splitter="hist"``, 2 to 256.
+        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
+        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     min_samples_leaf : int or float, default=1
-        Least number of drawn training rows in a leaf, or their least share; a row that is drawn
-        twice counts once.
+        Least number of rows in a leaf; a float is a share of the training rows. A row that was
+        drawn several times counts once.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the weight in a leaf, 0 to 0.5.
+        Least share of the tree's weight in a leaf, 0 to 0.5.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features that a node looks at: how many, which share, or all of them.
-    categorical_features : None, "from_dtype" or list, default=None
-        Nominal columns: those with a category dtype, or a list of numbers, names or booleans.
+        Features that a node draws to look at; a float is a share of them. None: all.
+    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
+        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
+        data frame that have a category dtype. Their values may be numbers or strings; a value that
+        training has not seen counts as missing.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
-        How the categories of a nominal column are divided.
+        How "exact" and "hist" divide categories: in the order of their means (Fisher; the best
+        division for one output, absolute error aside), one against the others, or in every way (up
+        to 10 categories in a node, else as "fisher"). "auto" takes every way if there are several
+        outputs.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
         and numbers only, and no ``criterion="absolute_error"``. Rows are predicted on the CPU.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the draws of rows and of ``max_features``. None means 0: training is always
-        repeatable.
+        Seed of everything that is drawn. None means 0: training is always repeatable.
 
     Attributes
     ----------

@@ -243,11 +243,14 @@ class BaseTrees(BaseEstimator):
     def _seed(self) -> int:
         if isinstance(self.random_state, numbers.Integral):
             return int(self.random_state) & 0xFFFFFFFF
-        return (
-            int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-            if self.random_state is not None
-            else 0
-        )
+        if self.random_state is None:
+            return 0
+        try:
+            return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        except ValueError as error:
+            raise ValueError(
+                f"random_state must be None, an integer or a RandomState; got {self.random_state!r}"
+            ) from error
 
 
 class BaseBoost(BaseTrees):

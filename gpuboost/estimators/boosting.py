@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from gpuboost.backend import Backend, on_host
 from gpuboost.config import BoostParams
-from gpuboost.data.checks import check_numbers, check_weight, class_codes
+from gpuboost.data.checks import check_class_weight, check_numbers, check_weight, class_codes
 from gpuboost.estimators.base import BaseBoost
 from gpuboost.objectives.losses import OBJECTIVES
 
@@ -31,9 +31,9 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         Boosting rounds.
     learning_rate : float, default=0.1
         Factor on every leaf value.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Most splits between the root and a leaf. None: 6, or no limit for leaf-wise growth.
-    max_leaves : int, default=None
+    max_leaves : int or None, default=None
         Most leaves of a tree. None: no limit, or 31 for leaf-wise growth.
     leaves_per_step : int, default=1
         Leaves that leaf-wise growth splits at once: the ones with the highest gains. More than 1
@@ -50,7 +50,10 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
     min_samples_leaf : int, default=1
         Least number of training rows in a leaf.
     min_split_gain : float, default=0.0
-        Least gain of a split (gamma). With symmetric growth, least sum of the gains of a level.
+        Least gain of a split: G ** 2 / (H + reg_lambda) of both sides, less that of the node. This
+        is twice the textbook's loss reduction, so it is 2 * gamma of a formula with a factor 1/2;
+        as a parameter it is XGBoost's ``gamma`` and LightGBM's ``min_split_gain``, which leave out
+        the 1/2 too. With symmetric growth, least sum of the gains of a level.
     reg_lambda : float, default=1.0
         L2 penalty on leaf values.
     reg_alpha : float, default=0.0
@@ -62,7 +65,7 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
     colsample_bytree, colsample_bylevel, colsample_bynode : float, default=1.0
         Fractions of the features drawn for a tree, from those for a level, and from those for a
         node.
-    early_stopping_rounds : int, default=None
+    early_stopping_rounds : int or None, default=None
         Stop when the last metric on the last eval set has not improved for this many rounds;
         predictions then use the best round.
     eval_metric : str, callable or list, default=None
@@ -74,7 +77,7 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         Where to train; the model does not depend on it. "auto" takes a GPU if there is one and X
         has 16 million entries or more. "auto" and "cuda" take the device that X is on, if it is on
         one.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of row and column sampling and of rounding. None means 0: training is always
@@ -253,9 +256,9 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         Boosting rounds.
     learning_rate : float, default=0.1
         Factor on every leaf value.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Most splits between the root and a leaf. None: 6, or no limit for leaf-wise growth.
-    max_leaves : int, default=None
+    max_leaves : int or None, default=None
         Most leaves of a tree. None: no limit, or 31 for leaf-wise growth.
     leaves_per_step : int, default=1
         Leaves that leaf-wise growth splits at once: the ones with the highest gains. More than 1
@@ -272,7 +275,10 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
     min_samples_leaf : int, default=1
         Least number of training rows in a leaf.
     min_split_gain : float, default=0.0
-        Least gain of a split (gamma). With symmetric growth, least sum of the gains of a level.
+        Least gain of a split: G ** 2 / (H + reg_lambda) of both sides, less that of the node. This
+        is twice the textbook's loss reduction, so it is 2 * gamma of a formula with a factor 1/2;
+        as a parameter it is XGBoost's ``gamma`` and LightGBM's ``min_split_gain``, which leave out
+        the 1/2 too. With symmetric growth, least sum of the gains of a level.
     reg_lambda : float, default=1.0
         L2 penalty on leaf values.
     reg_alpha : float, default=0.0
@@ -284,7 +290,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
     colsample_bytree, colsample_bylevel, colsample_bynode : float, default=1.0
         Fractions of the features drawn for a tree, from those for a level, and from those for a
         node.
-    early_stopping_rounds : int, default=None
+    early_stopping_rounds : int or None, default=None
         Stop when the last metric on the last eval set has not improved for this many rounds;
         predictions then use the best round.
     eval_metric : str, callable or list, default=None
@@ -299,7 +305,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         Where to train; the model does not depend on it. "auto" takes a GPU if there is one and X
         has 16 million entries or more. "auto" and "cuda" take the device that X is on, if it is on
         one.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of row and column sampling and of rounding. None means 0: training is always
@@ -427,6 +433,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
             The fitted estimator.
         """
         params = self._check_params()
+        check_class_weight(self.class_weight)
         binary = self._named_objective()
         with self._unchanged_on_error():
             X, y = self._check_xy(X, y)

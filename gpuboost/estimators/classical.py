@@ -75,9 +75,8 @@ class BaseClassical(BaseTrees):
         n_threads(self.n_jobs)
         if self.device in ("auto", "cpu"):
             return
-        splitter = getattr(self, "splitter", "hist")  # forests work on bins, whatever the splitter
         refused = {
-            "splitter": (splitter, splitter == "hist", "splitter='hist'"),
+            "splitter": (self.splitter, self.splitter == "hist", "splitter='hist'"),
             "criterion": (
                 params.criterion,
                 params.criterion != "absolute_error",
@@ -95,6 +94,15 @@ class BaseClassical(BaseTrees):
                     f"{name}={value!r} is not available on device={self.device!r}: use "
                     f"{instead}, or device='cpu'"
                 )
+
+    def _check_bins(self) -> None:
+        """Raise if a number of bins is given that the splitter has no use for."""
+        default = TreeParams.max_bins
+        if self.splitter != "hist" and self.max_bins != default:
+            raise ValueError(
+                f"max_bins must be {default}, its default, with splitter={self.splitter!r}, "
+                f"which has no bins; got {self.max_bins!r}"
+            )
 
     def _training_backend(self) -> Backend:
         """Where trees are grown.
@@ -251,6 +259,15 @@ class BaseClassical(BaseTrees):
         return np.stack(
             [own[part.argmax(axis=1)] for own, part in zip(self.classes_, shares, strict=True)],
             axis=1,
+        )
+
+
+def check_middles(data: Training, params: TreeParams) -> None:
+    """Cells are halved along numbers only."""
+    if params.splitter == "midpoint" and data.categories.values:
+        raise ValueError(
+            "categorical_features cannot be used with splitter='midpoint': categories "
+            "have no middle"
         )
 
 

@@ -17,32 +17,40 @@ class RandomForestClassifier(BaseForestClassifier):
 
     Trees on bags of the rows, with the best cut among some features in every node.
 
-    The features are binned once for all trees, which makes training quick on large data.
+    The features are binned once for all trees, which makes training quick on large data;
+    ``splitter="exact"`` does without bins.
 
     Parameters
     ----------
     n_estimators : int, default=100
         Trees.
     criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
-        Impurity that splits reduce; "log_loss" is another name of "entropy".
-    max_depth : int, default=None
-        Most splits between the root and a leaf; None: no limit.
+        Impurity that splits decrease; "entropy" and "log_loss" are the same, in bits.
+        "misclassification" is not strictly concave: a split that carves out a pure node can count
+        for nothing.
+    splitter : {"hist", "exact", "midpoint"}, default="hist"
+        How a node's split is found: the best of the cuts between at most ``max_bins`` bins; the
+        best of all cuts; or the middle of the node's cell, along one feature that is drawn without
+        looking at y.
+    max_depth : int or None, default=None
+        Most splits between the root and a leaf. None: no limit.
     min_samples_split : int or float, default=2
         Least number of rows of a node that is split; a float is a share of the training rows.
     min_samples_leaf : int or float, default=1
         Least number of rows in a leaf; a float is a share of the training rows. A row that was
         drawn several times counts once.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the tree's weight in a leaf.
-    max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
-        Features that are drawn for each node, as a number or as a share; None: all.
-    max_leaf_nodes : int, default=None
-        Most leaves of a tree, which is then grown best split first; None: no limit.
+        Least share of the tree's weight in a leaf, 0 to 0.5.
+    max_features : int, float, "sqrt", "log2" or None, default="sqrt"
+        Features that a node draws to look at; a float is a share of them. None: all. Not with
+        ``splitter="midpoint"``, which draws one.
+    max_leaf_nodes : int or None, default=None
+        Most leaves; the node with the highest gain is split first then. None: no limit.
     min_impurity_decrease : float, default=0.0
-        Least decrease of impurity of a split, times the node's share of the weight.
+        Least decrease of the impurity by a split, times the node's share of the weight.
     bootstrap : bool, default=True
         Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
-    max_samples : int or float, default=None
+    max_samples : int, float or None, default=None
         Draws for each bag; a float is a share of the rows, None means as many as there are rows.
         Only with ``bootstrap``.
     oob_score : bool or callable, default=False
@@ -56,26 +64,28 @@ class RandomForestClassifier(BaseForestClassifier):
         output. "balanced" gives all classes the same total, "balanced_subsample" does so in every
         bag.
     categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
-        Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame
-        that have a category dtype. A category that was not seen in training counts as missing.
+        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
+        data frame that have a category dtype. Their values may be numbers or strings; a value that
+        training has not seen counts as missing.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
-        How categories are divided: in the order of their means (exact for two classes), one against
-        the others, or in every possible way, which beyond 10 categories gives way to the order of
-        each class. "auto" takes "fisher" where it is exact, else "exhaustive".
+        How "exact" and "hist" divide categories: in the order of their shares of a class (Fisher;
+        the best division for two classes), one against the others, or in every way (up to 10
+        categories in a node, else as "fisher"). "auto" takes every way where the order is not known
+        to be best: with three classes or more.
     max_bins : int, default=256
-        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin
-        is one byte, 256 leaves 255 for values.
+        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
+        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     warm_start : bool, default=False
         Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``:
         the forest is then exactly the one of a single fit. Data and parameters must be those of the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no
-        ``max_leaf_nodes``. Rows are predicted on the CPU.
-    n_jobs : int, default=None
-        Threads; None or -1 means all cores. The forest does not depend on it.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
+        and numbers only, and no ``max_leaf_nodes``. Rows are predicted on the CPU.
+    n_jobs : int or None, default=None
+        Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the bags and of the choice of features. None means 0: training is always repeatable.
+        Seed of everything that is drawn. None means 0: training is always repeatable.
     verbose : int, default=0
         0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every
         this many trees. On standard error.
@@ -112,7 +122,7 @@ class RandomForestClassifier(BaseForestClassifier):
     True
     """
 
-    _splitter = "hist"
+    _cuts_by_chance = False
 
 
 class RandomForestRegressor(BaseForestRegressor):
@@ -120,33 +130,40 @@ class RandomForestRegressor(BaseForestRegressor):
 
     Trees on bags of the rows, with the best cut among some features in every node.
 
-    The features are binned once for all trees, which makes training quick on large data.
+    The features are binned once for all trees, which makes training quick on large data;
+    ``splitter="exact"`` does without bins.
 
     Parameters
     ----------
     n_estimators : int, default=100
         Trees.
     criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
-        What splits reduce. Leaves predict the mean, or with "absolute_error" the median; "poisson"
-        needs targets of at least 0.
-    max_depth : int, default=None
-        Most splits between the root and a leaf; None: no limit.
+        Impurity that splits decrease: the variance, the mean distance from the median, or half the
+        mean Poisson deviance, which needs targets of at least 0. Leaves predict means, with
+        "absolute_error" medians.
+    splitter : {"hist", "exact", "midpoint"}, default="hist"
+        How a node's split is found: the best of the cuts between at most ``max_bins`` bins; the
+        best of all cuts; or the middle of the node's cell, along one feature that is drawn without
+        looking at y.
+    max_depth : int or None, default=None
+        Most splits between the root and a leaf. None: no limit.
     min_samples_split : int or float, default=2
         Least number of rows of a node that is split; a float is a share of the training rows.
     min_samples_leaf : int or float, default=1
         Least number of rows in a leaf; a float is a share of the training rows. A row that was
         drawn several times counts once.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the tree's weight in a leaf.
-    max_features : {"sqrt", "log2"}, int, float or None, default=1.0
-        Features that are drawn for each node, as a number or as a share; None: all.
-    max_leaf_nodes : int, default=None
-        Most leaves of a tree, which is then grown best split first; None: no limit.
+        Least share of the tree's weight in a leaf, 0 to 0.5.
+    max_features : int, float, "sqrt", "log2" or None, default=1.0
+        Features that a node draws to look at; a float is a share of them. None: all. Not with
+        ``splitter="midpoint"``, which draws one.
+    max_leaf_nodes : int or None, default=None
+        Most leaves; the node with the highest gain is split first then. None: no limit.
     min_impurity_decrease : float, default=0.0
-        Least decrease of impurity of a split, times the node's share of the weight.
+        Least decrease of the impurity by a split, times the node's share of the weight.
     bootstrap : bool, default=True
         Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
-    max_samples : int or float, default=None
+    max_samples : int, float or None, default=None
         Draws for each bag; a float is a share of the rows, None means as many as there are rows.
         Only with ``bootstrap``.
     oob_score : bool or callable, default=False
@@ -156,26 +173,29 @@ class RandomForestRegressor(BaseForestRegressor):
         Whether to keep the training targets of all leaves, 12 bytes for each row of each bag:
         ``predict_quantiles`` needs them.
     categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
-        Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame
-        that have a category dtype. A category that was not seen in training counts as missing.
+        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
+        data frame that have a category dtype. Their values may be numbers or strings; a value that
+        training has not seen counts as missing.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
-        How categories are divided: in the order of their means (exact for one output), one against
-        the others, or in every possible way, which beyond 10 categories gives way to the order of
-        each output. "auto" takes "fisher" where it is exact, else "exhaustive".
+        How "exact" and "hist" divide categories: in the order of their means (Fisher; the best
+        division for one output, absolute error aside), one against the others, or in every way (up
+        to 10 categories in a node, else as "fisher"). "auto" takes every way if there are several
+        outputs.
     max_bins : int, default=256
-        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin
-        is one byte, 256 leaves 255 for values.
+        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
+        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     warm_start : bool, default=False
         Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``:
         the forest is then exactly the one of a single fit. Data and parameters must be those of the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no
-        ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are predicted on the CPU.
-    n_jobs : int, default=None
-        Threads; None or -1 means all cores. The forest does not depend on it.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
+        and numbers only, and no ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are
+        predicted on the CPU.
+    n_jobs : int or None, default=None
+        Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the bags and of the choice of features. None means 0: training is always repeatable.
+        Seed of everything that is drawn. None means 0: training is always repeatable.
     verbose : int, default=0
         0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every
         this many trees. On standard error.
@@ -211,7 +231,7 @@ class RandomForestRegressor(BaseForestRegressor):
     (2, 2)
     """
 
-    _splitter = "hist"
+    _cuts_by_chance = False
 
 
 class ExtraTreesClassifier(BaseForestClassifier):
@@ -219,32 +239,40 @@ class ExtraTreesClassifier(BaseForestClassifier):
 
     Of the drawn features, each gets one random cut, and the best of these cuts is taken.
 
-    The features are binned once for all trees; a random cut falls on the border of a bin.
+    The features are binned once for all trees; a random cut falls on the border of a bin, or with
+    ``splitter="exact"`` anywhere.
 
     Parameters
     ----------
     n_estimators : int, default=100
         Trees.
     criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
-        Impurity that splits reduce; "log_loss" is another name of "entropy".
-    max_depth : int, default=None
-        Most splits between the root and a leaf; None: no limit.
+        Impurity that splits decrease; "entropy" and "log_loss" are the same, in bits.
+        "misclassification" is not strictly concave: a split that carves out a pure node can count
+        for nothing.
+    splitter : {"hist", "exact", "midpoint"}, default="hist"
+        Where a feature's cut falls: on the border of one of at most ``max_bins`` bins; anywhere
+        between two values; or in the middle of the node's cell, along one feature that is drawn
+        without looking at y.
+    max_depth : int or None, default=None
+        Most splits between the root and a leaf. None: no limit.
     min_samples_split : int or float, default=2
         Least number of rows of a node that is split; a float is a share of the training rows.
     min_samples_leaf : int or float, default=1
         Least number of rows in a leaf; a float is a share of the training rows. A row that was
         drawn several times counts once.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the tree's weight in a leaf.
-    max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
-        Features that are drawn for each node, as a number or as a share; None: all.
-    max_leaf_nodes : int, default=None
-        Most leaves of a tree, which is then grown best split first; None: no limit.
+        Least share of the tree's weight in a leaf, 0 to 0.5.
+    max_features : int, float, "sqrt", "log2" or None, default="sqrt"
+        Features that a node draws to look at; a float is a share of them. None: all. Not with
+        ``splitter="midpoint"``, which draws one.
+    max_leaf_nodes : int or None, default=None
+        Most leaves; the node with the highest gain is split first then. None: no limit.
     min_impurity_decrease : float, default=0.0
-        Least decrease of impurity of a split, times the node's share of the weight.
+        Least decrease of the impurity by a split, times the node's share of the weight.
     bootstrap : bool, default=False
         Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
-    max_samples : int or float, default=None
+    max_samples : int, float or None, default=None
         Draws for each bag; a float is a share of the rows, None means as many as there are rows.
         Only with ``bootstrap``.
     oob_score : bool or callable, default=False
@@ -258,24 +286,23 @@ class ExtraTreesClassifier(BaseForestClassifier):
         output. "balanced" gives all classes the same total, "balanced_subsample" does so in every
         bag.
     categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
-        Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame
-        that have a category dtype. A category that was not seen in training counts as missing. A
-        cut sends each category left or right by chance.
+        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
+        data frame that have a category dtype. Their values may be numbers or strings; a value that
+        training has not seen counts as missing. A cut sends each category left or right by chance.
     max_bins : int, default=256
-        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin
-        is one byte, 256 leaves 255 for values.
+        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
+        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     warm_start : bool, default=False
         Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``:
         the forest is then exactly the one of a single fit. Data and parameters must be those of the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no
-        ``max_leaf_nodes``. Rows are predicted on the CPU.
-    n_jobs : int, default=None
-        Threads; None or -1 means all cores. The forest does not depend on it.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
+        and numbers only, and no ``max_leaf_nodes``. Rows are predicted on the CPU.
+    n_jobs : int or None, default=None
+        Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the bags and of the choice of features and cuts. None means 0: training is always
-        repeatable.
+        Seed of everything that is drawn. None means 0: training is always repeatable.
     verbose : int, default=0
         0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every
         this many trees. On standard error.
@@ -312,13 +339,14 @@ class ExtraTreesClassifier(BaseForestClassifier):
     True
     """
 
-    _splitter = "random"
+    _cuts_by_chance = True
 
     def __init__(
         self,
         n_estimators: int = N_ESTIMATORS,
         *,
         criterion: str = "gini",
+        splitter: str = "hist",
         max_depth: int | None = DEFAULT.max_depth,
         min_samples_split: int | float = DEFAULT.min_samples_split,
         min_samples_leaf: int | float = DEFAULT.min_samples_leaf,
@@ -342,6 +370,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
         super().__init__(
             n_estimators,
             criterion=criterion,
+            splitter=splitter,
             max_depth=max_depth,
             min_samples_split=min_samples_split,
             min_samples_leaf=min_samples_leaf,
@@ -369,33 +398,40 @@ class ExtraTreesRegressor(BaseForestRegressor):
 
     Of the drawn features, each gets one random cut, and the best of these cuts is taken.
 
-    The features are binned once for all trees; a random cut falls on the border of a bin.
+    The features are binned once for all trees; a random cut falls on the border of a bin, or with
+    ``splitter="exact"`` anywhere.
 
     Parameters
     ----------
     n_estimators : int, default=100
         Trees.
     criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
-        What splits reduce. Leaves predict the mean, or with "absolute_error" the median; "poisson"
-        needs targets of at least 0.
-    max_depth : int, default=None
-        Most splits between the root and a leaf; None: no limit.
+        Impurity that splits decrease: the variance, the mean distance from the median, or half the
+        mean Poisson deviance, which needs targets of at least 0. Leaves predict means, with
+        "absolute_error" medians.
+    splitter : {"hist", "exact", "midpoint"}, default="hist"
+        Where a feature's cut falls: on the border of one of at most ``max_bins`` bins; anywhere
+        between two values; or in the middle of the node's cell, along one feature that is drawn
+        without looking at y.
+    max_depth : int or None, default=None
+        Most splits between the root and a leaf. None: no limit.
     min_samples_split : int or float, default=2
         Least number of rows of a node that is split; a float is a share of the training rows.
     min_samples_leaf : int or float, default=1
         Least number of rows in a leaf; a float is a share of the training rows. A row that was
         drawn several times counts once.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the tree's weight in a leaf.
-    max_features : {"sqrt", "log2"}, int, float or None, default=1.0
-        Features that are drawn for each node, as a number or as a share; None: all.
-    max_leaf_nodes : int, default=None
-        Most leaves of a tree, which is then grown best split first; None: no limit.
+        Least share of the tree's weight in a leaf, 0 to 0.5.
+    max_features : int, float, "sqrt", "log2" or None, default=1.0
+        Features that a node draws to look at; a float is a share of them. None: all. Not with
+        ``splitter="midpoint"``, which draws one.
+    max_leaf_nodes : int or None, default=None
+        Most leaves; the node with the highest gain is split first then. None: no limit.
     min_impurity_decrease : float, default=0.0
-        Least decrease of impurity of a split, times the node's share of the weight.
+        Least decrease of the impurity by a split, times the node's share of the weight.
     bootstrap : bool, default=False
         Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
-    max_samples : int or float, default=None
+    max_samples : int, float or None, default=None
         Draws for each bag; a float is a share of the rows, None means as many as there are rows.
         Only with ``bootstrap``.
     oob_score : bool or callable, default=False
@@ -405,24 +441,24 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Whether to keep the training targets of all leaves, 12 bytes for each row of each bag:
         ``predict_quantiles`` needs them.
     categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
-        Nominal columns, by number, name or mask; "from_dtype" takes the columns of a data frame
-        that have a category dtype. A category that was not seen in training counts as missing. A
-        cut sends each category left or right by chance.
+        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
+        data frame that have a category dtype. Their values may be numbers or strings; a value that
+        training has not seen counts as missing. A cut sends each category left or right by chance.
     max_bins : int, default=256
-        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin
-        is one byte, 256 leaves 255 for values.
+        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
+        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     warm_start : bool, default=False
         Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``:
         the forest is then exactly the one of a single fit. Data and parameters must be those of the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no
-        ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are predicted on the CPU.
-    n_jobs : int, default=None
-        Threads; None or -1 means all cores. The forest does not depend on it.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
+        and numbers only, and no ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are
+        predicted on the CPU.
+    n_jobs : int or None, default=None
+        Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of the bags and of the choice of features and cuts. None means 0: training is always
-        repeatable.
+        Seed of everything that is drawn. None means 0: training is always repeatable.
     verbose : int, default=0
         0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every
         this many trees. On standard error.
@@ -455,13 +491,14 @@ class ExtraTreesRegressor(BaseForestRegressor):
     True
     """
 
-    _splitter = "random"
+    _cuts_by_chance = True
 
     def __init__(
         self,
         n_estimators: int = N_ESTIMATORS,
         *,
         criterion: str = "squared_error",
+        splitter: str = "hist",
         max_depth: int | None = DEFAULT.max_depth,
         min_samples_split: int | float = DEFAULT.min_samples_split,
         min_samples_leaf: int | float = DEFAULT.min_samples_leaf,
@@ -484,6 +521,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
         super().__init__(
             n_estimators,
             criterion=criterion,
+            splitter=splitter,
             max_depth=max_depth,
             min_samples_split=min_samples_split,
             min_samples_leaf=min_samples_leaf,

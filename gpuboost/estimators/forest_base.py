@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from gpuboost.backend import Backend, get_backend
 from gpuboost.config import RANGES
 from gpuboost.data.coding import CodedMatrix, code_matrix
-from gpuboost.estimators.classical import BaseClassical, Training, check_counts
+from gpuboost.estimators.classical import BaseClassical, Training, check_counts, check_middles
 from gpuboost.estimators.tree import TREES
 from gpuboost.model.ensemble import ensemble_of
 from gpuboost.model.leaf_targets import LeafTargets
@@ -32,6 +32,7 @@ from gpuboost.training.trees import (
 DEFAULT = TreeParams("gini")
 N_ESTIMATORS = 100
 VOTING = ("soft", "hard")
+SPLITTERS = ("hist", "exact", "midpoint")
 CLASS_WEIGHTS = ("balanced", "balanced_subsample")
 
 #: Parameters of every tree that forests pass on.
@@ -44,8 +45,9 @@ TREE_NAMES = (
 class BaseForest(BaseClassical):
     """What all forests share."""
 
-    #: How cuts are chosen, as ``TreeParams`` names it. All forests work on bins.
-    _splitter: ClassVar[str]
+    #: Whether each feature gets one cut by chance; else all of its cuts are tried.
+    _cuts_by_chance: ClassVar[bool]
+    _default_max_features: ClassVar[str | float]
     _criteria: ClassVar[dict[str, int]]
     _oob_name: ClassVar[str]
     _bags: Bags | None  # None: fitted without bags
@@ -66,9 +68,14 @@ class BaseForest(BaseClassical):
         Raises if any parameter of the forest is wrong, before any work is done.
         """
         check_choice("criterion", self.criterion, self._criteria)
+        check_choice("splitter", self.splitter, SPLITTERS)
+        by_chance = self._cuts_by_chance and self.splitter != "midpoint"
         params = TreeParams(
-            splitter=self._splitter, **{name: getattr(self, name) for name in TREE_NAMES}
+            splitter="random" if by_chance else self.splitter,
+            **{name: getattr(self, name) for name in TREE_NAMES},
         )
+        self._check_bins()
+        self._check_max_features()
         for name in ("n_estimators", "verbose"):
             RANGES[name].check(name, getattr(self, name))
         for name in ("bootstrap", "warm_start"):
@@ -87,18 +94,29 @@ class BaseForest(BaseClassical):
         self._check_device(params)
         return params
 
+    def _check_max_features(self) -> None:
+        """Raise if features are to be drawn, and the splitter draws one without looking."""
+        value, default = self.max_features, self._default_max_features
+        is_default = isinstance(value, type(default)) and value == default
+        if self.splitter == "midpoint" and value is not None and not is_default:
+            raise ValueError(
+                f"max_features must be {default!r}, its default, or None with "
+                f"splitter='midpoint', which draws one feature; got {value!r}"
+            )
+
     def _fit_forest(self, x: Any, y: Any, sample_weight: Any, classification: bool) -> None:
         params = self._check_params()
         trees = self._trees_to_keep()
         with self._unchanged_on_error():
             data = self._prepare(x, y, sample_weight, classification)
+            check_middles(data, params)
             self._check_targets(data)
             with self._training_backend() as backend:
                 coded = code_matrix(
                     data.x,
                     data.weight,
                     data.categories.mask(data.x.shape[1]),
-                    params.max_bins,
+                    params.max_bins if self.splitter == "hist" else None,
                     backend.host,
                 )
                 origin = self._origin(
@@ -155,6 +173,7 @@ class BaseForest(BaseClassical):
         categories = [(f, values.tolist()) for f, values in data.categories.values.items()]
         classes = None if data.classes is None else [own.tolist() for own in data.classes]
         return asdict(params) | {
+            "splitter": self.splitter,
             "bootstrap": bool(self.bootstrap),
             "max_samples": self.max_samples,
             "class_weight": getattr(self, "class_weight", None),
@@ -317,12 +336,14 @@ class BaseForestClassifier(ClassifierMixin, BaseForest):
 
     _criteria = CLASS_CRITERIA
     _oob_name = "oob_decision_function_"
+    _default_max_features = "sqrt"
 
     def __init__(
         self,
         n_estimators: int = N_ESTIMATORS,
         *,
         criterion: str = "gini",
+        splitter: str = "hist",
         max_depth: int | None = DEFAULT.max_depth,
         min_samples_split: int | float = DEFAULT.min_samples_split,
         min_samples_leaf: int | float = DEFAULT.min_samples_leaf,
@@ -346,6 +367,7 @@ class BaseForestClassifier(ClassifierMixin, BaseForest):
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
+        self.splitter = splitter
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -473,12 +495,14 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
 
     _criteria = VALUE_CRITERIA
     _oob_name = "oob_prediction_"
+    _default_max_features = 1.0
 
     def __init__(
         self,
         n_estimators: int = N_ESTIMATORS,
         *,
         criterion: str = "squared_error",
+        splitter: str = "hist",
         max_depth: int | None = DEFAULT.max_depth,
         min_samples_split: int | float = DEFAULT.min_samples_split,
         min_samples_leaf: int | float = DEFAULT.min_samples_leaf,
@@ -501,6 +525,7 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
+        self.splitter = splitter
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf

@@ -55,6 +55,14 @@ MOST_FEATURES = 2**31 - 1
 #: Devices that every machine has. The model does not depend on the device, so that another one is
 #: saved as "auto".
 DEVICES = ("auto", "cpu")
+#: Parameters that older files do not have, with what these models were trained with.
+LATER: dict[str, dict[str, Any]] = {
+    "DecisionTreeClassifier": {"pruning_risk": None},
+    "RandomForestClassifier": {"splitter": "hist"},
+    "RandomForestRegressor": {"splitter": "hist"},
+    "ExtraTreesClassifier": {"splitter": "hist"},
+    "ExtraTreesRegressor": {"splitter": "hist"},
+}
 
 
 @dataclass(frozen=True)
@@ -268,6 +276,8 @@ def _take_parameters(
 ) -> Any:
     """An estimator with these parameters, which must be valid ones."""
     names = set(estimator._get_param_names())
+    if isinstance(values, dict):
+        values = LATER.get(estimator.__name__, {}) | values
     given = {
         name: decode(value, f"parameters/{name}", arrays)
         for name, value in record(values, names, "the list of parameters").items()

@@ -17,11 +17,13 @@ from gpuboost.backend import Backend
 from gpuboost.config import Number
 from gpuboost.data.checks import check_weight, class_codes, to_native
 from gpuboost.data.targets import TreeTargets
-from gpuboost.estimators.classical import BaseClassical, Training, check_counts
+from gpuboost.estimators.classical import BaseClassical, Training, check_counts, check_middles
 from gpuboost.model.ensemble import Ensemble, ensemble_of
 from gpuboost.model.pruning import (
+    CLASS_RISKS,
     PruningPath,
     choose_alpha,
+    class_risk,
     losses_along,
     node_losses,
     prune,
@@ -42,6 +44,7 @@ from gpuboost.training.trees import (
 TREES = 4
 
 DEFAULT = TreeParams("gini")
+FOLDS = 5
 
 
 class BaseDecisionTree(BaseClassical):
@@ -68,6 +71,7 @@ class BaseDecisionTree(BaseClassical):
             "categorical_split", "max_bins",
         )  # fmt: skip
         params = TreeParams(**{name: getattr(self, name) for name in names})
+        self._check_bins()
         self._check_device(params)
         if self.ccp_alpha != "cv":
             if isinstance(self.ccp_alpha, str):
@@ -75,6 +79,9 @@ class BaseDecisionTree(BaseClassical):
                     f"ccp_alpha must be a number at least 0 or 'cv'; got {self.ccp_alpha!r}"
                 )
             Number(0).check("ccp_alpha", self.ccp_alpha)
+        pruning_risk = getattr(self, "pruning_risk", None)
+        if pruning_risk is not None:
+            check_choice("pruning_risk", pruning_risk, (*CLASS_RISKS, None))
         if isinstance(self.cv, (numbers.Integral, type(None))):
             Number(2, integer=True).check("cv", self.cv)
         elif (
@@ -102,7 +109,12 @@ class BaseDecisionTree(BaseClassical):
         """Probabilities of the features, adding up to 1."""
         if self.feature_probabilities is None:
             return None
-        given: np.ndarray = np.asarray(self.feature_probabilities, np.float64)
+        try:
+            given: np.ndarray = np.asarray(self.feature_probabilities, np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"feature_probabilities must be numbers; got {self.feature_probabilities!r}"
+            ) from error
         if given.shape != (n_features,):
             raise ValueError(
                 f"feature_probabilities must have one entry for each of the {n_features} "
@@ -116,15 +128,20 @@ class BaseDecisionTree(BaseClassical):
         return shares
 
     def _fit(self, x: Any, y: Any, sample_weight: Any, params: TreeParams) -> None:
+        if self.ccp_alpha != "cv" and not (
+            isinstance(self.cv, numbers.Integral) and self.cv == FOLDS
+        ):  # no error: scikit-learn's checks set ``cv`` of every estimator that has it
+            warnings.warn(
+                f"cv={self.cv!r} is not used: cross-validation needs ccp_alpha='cv'; got "
+                f"ccp_alpha={self.ccp_alpha!r}",
+                UserWarning,
+                stacklevel=3,
+            )
         with self._unchanged_on_error():
             data = self._prepare(x, y, sample_weight, self._criteria is CLASS_CRITERIA)
             folds = self._held_out(data) if self.ccp_alpha == "cv" else []
             data = data.without_weightless_rows()
-            if params.splitter == "midpoint" and data.categories.values:
-                raise ValueError(
-                    "categorical_features cannot be used with splitter='midpoint': categories "
-                    "have no middle"
-                )
+            check_middles(data, params)
             if params.criterion == "poisson":
                 check_counts(data)
             tree, self.ccp_alpha_ = self._grow(data, params, folds)
@@ -144,7 +161,14 @@ class BaseDecisionTree(BaseClassical):
                 alpha = self._cross_validated_alpha(data, grower, tree, folds, backend.host)
             else:
                 alpha = float(self.ccp_alpha)
-        return (prune(tree, alpha) if alpha > 0 else tree), alpha
+        if alpha > 0 or self.ccp_alpha == "cv":
+            tree = prune(tree, alpha, self._risk(tree, data.targets.first_channel))
+        return tree, alpha
+
+    def _risk(self, tree: Tree, first_channel: np.ndarray) -> np.ndarray | None:
+        """What the tree is pruned by, for every node; None: the criterion."""
+        name = getattr(self, "pruning_risk", None)
+        return None if name is None else class_risk(tree, name, first_channel)
 
     def _cross_validated_alpha(
         self,
@@ -166,7 +190,7 @@ class BaseDecisionTree(BaseClassical):
 
         judged: list[tuple[PruningPath, np.ndarray]] = []
         for rows, own in zip(folds, grower.grow_all(len(folds), without_fold), strict=True):
-            path = weakest_links(own)
+            path = weakest_links(own, self._risk(own, data.targets.first_channel))
             one = Ensemble.of_tree(own, data.x.shape[1], data.targets.first_channel)
             leaves = one.leaves(data.x[rows], backend)
             losses = node_losses(
@@ -177,7 +201,8 @@ class BaseDecisionTree(BaseClassical):
                 self.criterion == "absolute_error",
             )
             judged.append((path, losses_along(own, path, losses)))
-        return choose_alpha(weakest_links(tree), judged)
+        path = weakest_links(tree, self._risk(tree, data.targets.first_channel))
+        return choose_alpha(path, judged)
 
     def _held_out(self, data: Training) -> list[np.ndarray]:
         """The held-out rows of each fold, numbered among the rows that have a weight."""
@@ -219,10 +244,12 @@ class BaseDecisionTree(BaseClassical):
         -------
         Bunch
             ``ccp_alphas``, rising, and ``impurities``: the weighted mean impurity of the leaves of
-            the tree that each alpha leaves.
+            the tree that each alpha leaves (by ``pruning_risk``, if there is one).
         """
-        model = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight)
-        path = weakest_links(ensemble_of(model).trees[0])
+        model = clone(self).set_params(ccp_alpha=0.0, cv=FOLDS).fit(X, y, sample_weight)
+        ensemble = ensemble_of(model)
+        tree = ensemble.trees[0]
+        path = weakest_links(tree, self._risk(tree, ensemble.first_channel))
         return Bunch(ccp_alphas=path.alphas, impurities=path.impurities)
 
     def prune_reduced_error(
@@ -352,24 +379,24 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
         Impurity that splits decrease; "entropy" and "log_loss" are the same, in bits.
         "misclassification" is not strictly concave: a split that carves out a pure node can count
-        for nothing, so it is better kept for pruning.
+        for nothing.
     splitter : {"exact", "hist", "random", "midpoint"}, default="exact"
         How a node's split is found: the best of all cuts; the best of the cuts between at most
         ``max_bins`` bins; the best of one cut per feature, drawn between the lowest and the highest
         value of the node; or the middle of the node's cell, along one feature that is drawn without
         looking at y.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Most splits between the root and a leaf. None: no limit.
     min_samples_split : int or float, default=2
-        Least number of rows of a node that is split; a float is a share of all rows.
+        Least number of rows of a node that is split; a float is a share of the training rows.
     min_samples_leaf : int or float, default=1
-        Least number of rows in a leaf; a float is a share of all rows.
+        Least number of rows in a leaf; a float is a share of the training rows.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the total weight in a leaf.
+        Least share of the tree's weight in a leaf, 0 to 0.5.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Features that a node draws to look at; a float is a share of them. None: all. Not with
         ``splitter="midpoint"``, which draws one.
-    max_leaf_nodes : int, default=None
+    max_leaf_nodes : int or None, default=None
         Most leaves; the node with the highest gain is split first then. None: no limit.
     min_impurity_decrease : float, default=0.0
         Least decrease of the impurity by a split, times the node's share of the weight.
@@ -382,10 +409,14 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     cv : int, splitter or iterable of splits, default=5
         Folds for ``ccp_alpha="cv"``: their number (shuffled, with the classes in proportion), a
         splitter of scikit-learn, or splits.
-    categorical_features : list, "from_dtype" or None, default=None
-        Nominal features: numbers, names or a mask of columns, or all columns of a data frame that
-        have a category dtype. Their values may be numbers or strings; a value that training has not
-        seen counts as missing.
+    pruning_risk : {"misclassification", "gini", "entropy"} or None, default=None
+        Impurity that ``ccp_alpha`` and ``cost_complexity_pruning_path`` weigh against leaves. None:
+        ``criterion``. Trees are best grown by "gini" or "entropy", and may be pruned by the share
+        of wrong classes.
+    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
+        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
+        data frame that have a category dtype. Their values may be numbers or strings; a value that
+        training has not seen counts as missing.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
         How "exact" and "hist" divide categories: in the order of their shares of a class (Fisher;
         the best division for two classes), one against the others, or in every way (up to 10
@@ -395,11 +426,12 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         Only for ``splitter="midpoint"``: probabilities with which features are drawn, in any unit.
         None: all the same.
     max_bins : int, default=256
-        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256.
+        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
+        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
         and numbers only, and no ``max_leaf_nodes``. Rows are predicted on the CPU.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of everything that is drawn. None means 0: training is always repeatable.
@@ -449,7 +481,8 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         min_impurity_decrease: float = DEFAULT.min_impurity_decrease,
         class_weight: Any = None,
         ccp_alpha: float | str = 0.0,
-        cv: Any = 5,
+        cv: Any = FOLDS,
+        pruning_risk: str | None = None,
         categorical_features: Any = None,
         categorical_split: str = DEFAULT.categorical_split,
         feature_probabilities: Any = None,
@@ -470,6 +503,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         self.class_weight = class_weight
         self.ccp_alpha = ccp_alpha
         self.cv = cv
+        self.pruning_risk = pruning_risk
         self.categorical_features = categorical_features
         self.categorical_split = categorical_split
         self.feature_probabilities = feature_probabilities
@@ -574,18 +608,18 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         ``max_bins`` bins; the best of one cut per feature, drawn between the lowest and the highest
         value of the node; or the middle of the node's cell, along one feature that is drawn without
         looking at y.
-    max_depth : int, default=None
+    max_depth : int or None, default=None
         Most splits between the root and a leaf. None: no limit.
     min_samples_split : int or float, default=2
-        Least number of rows of a node that is split; a float is a share of all rows.
+        Least number of rows of a node that is split; a float is a share of the training rows.
     min_samples_leaf : int or float, default=1
-        Least number of rows in a leaf; a float is a share of all rows.
+        Least number of rows in a leaf; a float is a share of the training rows.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the total weight in a leaf.
+        Least share of the tree's weight in a leaf, 0 to 0.5.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Features that a node draws to look at; a float is a share of them. None: all. Not with
         ``splitter="midpoint"``, which draws one.
-    max_leaf_nodes : int, default=None
+    max_leaf_nodes : int or None, default=None
         Most leaves; the node with the highest gain is split first then. None: no limit.
     min_impurity_decrease : float, default=0.0
         Least decrease of the impurity by a split, times the node's share of the weight.
@@ -595,10 +629,10 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     cv : int, splitter or iterable of splits, default=5
         Folds for ``ccp_alpha="cv"``: their number (shuffled), a splitter of scikit-learn, or
         splits.
-    categorical_features : list, "from_dtype" or None, default=None
-        Nominal features: numbers, names or a mask of columns, or all columns of a data frame that
-        have a category dtype. Their values may be numbers or strings; a value that training has not
-        seen counts as missing.
+    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
+        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
+        data frame that have a category dtype. Their values may be numbers or strings; a value that
+        training has not seen counts as missing.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
         How "exact" and "hist" divide categories: in the order of their means (Fisher; the best
         division for one output, absolute error aside), one against the others, or in every way (up
@@ -608,12 +642,13 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         Only for ``splitter="midpoint"``: probabilities with which features are drawn, in any unit.
         None: all the same.
     max_bins : int, default=256
-        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256.
+        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
+        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
         and numbers only, and no ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are
         predicted on the CPU.
-    n_jobs : int, default=None
+    n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of everything that is drawn. None means 0: training is always repeatable.
@@ -656,7 +691,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         max_leaf_nodes: int | None = DEFAULT.max_leaf_nodes,
         min_impurity_decrease: float = DEFAULT.min_impurity_decrease,
         ccp_alpha: float | str = 0.0,
-        cv: Any = 5,
+        cv: Any = FOLDS,
         categorical_features: Any = None,
         categorical_split: str = DEFAULT.categorical_split,
         feature_probabilities: Any = None,

@@ -53,13 +53,18 @@ class Importance:
 # --- from the training data
 
 
-def mdi(model: Any) -> Importance:
+def mdi(model: Any, normalize: bool = True) -> Importance:
     """Mean decrease of impurity: what the splits on a feature gained when the trees were grown.
 
     Parameters
     ----------
     model : estimator
         Any fitted estimator of the library.
+    normalize : bool, default=True
+        Whether to give shares. Else the decrease itself is given: the sum over a feature's splits
+        of the decrease of impurity times the node's share of the weight. Of several trees it is
+        the mean, by their weights if they have any. Boosting: the sum of the gains, which has the
+        loss's unit.
 
     Returns
     -------
@@ -75,7 +80,9 @@ def mdi(model: Any) -> Importance:
     >>> int(importance.mdi(model).values.argmax())
     2
     """
-    return _result("mdi", model, ensemble_of(model).importance_shares())
+    ensemble = ensemble_of(model)
+    values = ensemble.importance_shares() if normalize else ensemble.decreases()
+    return _result("mdi", model, values)
 
 
 # --- from new data

@@ -99,6 +99,11 @@ class Ensemble:
         used = len(self.trees) if self.n_used < 0 else self.n_used
         return used // self.trees_per_round
 
+    @property
+    def _adds_up(self) -> bool:
+        """Whether trees correct each other, as in gradient boosting."""
+        return self.combine == "sum" and not self.vote
+
     def names(self) -> list[str]:
         """Names of the features: those of the training data, or "x0", "x1", ..."""
         return self.feature_names or [f"x{f}" for f in range(self.n_features)]
@@ -165,7 +170,7 @@ class Ensemble:
         for tree, weight in zip(self.trees, self.tree_weights, strict=True):
             inner = tree.left >= 0
             amount = {"gain": tree.gain, "split": np.ones(len(inner)), "cover": tree.cover}[kind]
-            if self.combine == "sum" and not self.vote:
+            if self._adds_up:
                 np.add.at(total, tree.feature[inner], amount[inner])
                 continue
             own = tree.sum_by_feature(amount, self.n_features)
@@ -176,6 +181,20 @@ class Ensemble:
         """Importances that add up to 1; all 0 if no tree has a split."""
         total = self.importance(kind)
         return total / (total.sum() or 1.0)
+
+    def decreases(self) -> np.ndarray:
+        """Importance by gain, in the unit of the gain.
+
+        Gradient boosting: the sum of the gains. Other ensembles: the mean over the trees, by their
+        weights, of the decrease of the impurity.
+        """
+        if self._adds_up:
+            return self.importance("gain")
+        by_tree = [
+            tree.sum_by_feature(tree.gain, self.n_features) / tree.cover[0] for tree in self.trees
+        ]
+        mean: np.ndarray = np.average(by_tree, axis=0, weights=self.tree_weights)
+        return mean
 
     def fingerprint(self) -> str:
         """SHA-256 of the model: equal fingerprints mean equal predictions, bit for bit."""
@@ -220,7 +239,7 @@ class Ensemble:
     @cached_property
     def by_blocks(self) -> bool:
         """Whether blocks of rows are binned and run through all splits of a tree at once."""
-        plain = self.combine == "sum" and self.trees[0].n_channels == 1 and not self.vote
+        plain = self._adds_up and self.trees[0].n_channels == 1
         return plain and not len(self.walk_arrays[4]) and self._fits_bins
 
     @property

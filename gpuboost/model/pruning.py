@@ -11,12 +11,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gpuboost.data.array_math import log
 from gpuboost.data.targets import TreeTargets
 from gpuboost.model.tree import Tree
 
 #: Losses that differ by less than this part are equal: sums of squares are rounded, and a tie means
 #: the smaller tree.
 TIE = 1e-12
+#: What trees of classes can be pruned by: all of it follows from the class shares of the nodes.
+CLASS_RISKS = ("misclassification", "gini", "entropy")
+LN2 = 0.6931471805599453
 
 
 @dataclass(frozen=True)
@@ -36,12 +40,31 @@ class PruningPath:
         return int(np.searchsorted(self.alphas, alpha, side="right")) - 1
 
 
-def weakest_links(tree: Tree) -> PruningPath:
-    """The trees that minimise impurity + alpha * leaves, for rising alpha (Breiman, Friedman.
+def class_risk(tree: Tree, name: str, first_channel: np.ndarray) -> np.ndarray:
+    """Impurity of every node by one of ``CLASS_RISKS``, from its class shares.
 
-    Olshen and Stone 1984, chapter 3).
+    Averaged over the outputs.
     """
-    impurity = tree.cover * tree.impurity / tree.cover[0]
+    total = np.zeros(len(tree.left))
+    for begin, end in zip(first_channel[:-1], first_channel[1:], strict=True):
+        shares = tree.value[:, begin:end]
+        if name == "misclassification":
+            total += 1.0 - shares.max(axis=1)
+            continue
+        terms = shares * (log(shares) / LN2 if name == "entropy" else shares)
+        own = sum(terms[:, c] for c in range(end - begin))  # one after another: always these bits
+        total += -own if name == "entropy" else 1.0 - own
+    return np.maximum(total / (len(first_channel) - 1), 0.0)
+
+
+def weakest_links(tree: Tree, risk: np.ndarray | None = None) -> PruningPath:
+    """The trees that minimise risk + alpha * leaves, for rising alpha.
+
+    Breiman, Friedman, Olshen and Stone 1984, chapter 3. ``risk`` is the impurity of every node;
+    None: by the criterion that the tree was grown by. Alphas that differ by rounding only are
+    equal: a risk such as the share of wrong classes has many ties.
+    """
+    impurity = tree.cover * (tree.impurity if risk is None else risk) / tree.cover[0]
     below, n_leaves = _leaf_sums(tree, impurity), _leaf_sums(tree, np.ones(len(impurity)))
     parent, left, right = tree.parent, tree.left, tree.right
     is_inner = left >= 0
@@ -50,6 +73,7 @@ def weakest_links(tree: Tree) -> PruningPath:
     queue = [(alpha[i], i) for i in np.flatnonzero(is_inner)]
     heapq.heapify(queue)
     alphas, impurities, nodes = [0.0], [below[0]], []
+    rounding = TIE * impurity[0]
     while queue:
         own, node = heapq.heappop(queue)
         if not is_inner[node] or own != alpha[node]:
@@ -68,15 +92,15 @@ def weakest_links(tree: Tree) -> PruningPath:
             heapq.heappush(queue, (alpha[i], i))
             i = parent[i]
         below[node] = impurity[node]
-        alphas.append(max(own, alphas[-1]))
+        alphas.append(own if own > alphas[-1] + rounding else alphas[-1])
         impurities.append(below[0])
         nodes.append(node)
     return PruningPath(np.array(alphas), np.array(impurities), np.array(nodes, np.int32))
 
 
-def prune(tree: Tree, alpha: float) -> Tree:
-    """The smallest subtree that minimises impurity + alpha * leaves."""
-    path = weakest_links(tree)
+def prune(tree: Tree, alpha: float, risk: np.ndarray | None = None) -> Tree:
+    """The smallest subtree that minimises risk + alpha * leaves, as in ``weakest_links``."""
+    path = weakest_links(tree, risk)
     return cut_back(tree, path.nodes[: path.step(alpha)])
 
 

@@ -14,9 +14,10 @@ import numpy as np
 
 from gpuboost.backend import Backend
 from gpuboost.config import Number
+from gpuboost.data.array_math import exact_sum, exp
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.tree import Tree
-from gpuboost.scalar.formulas import hash32
+from gpuboost.scalar import formulas
 from gpuboost.training.trees import GrowingTree, TreeGrower, check_choice
 
 #: What a key is for: the first counter of ``Backend.mix_key``.
@@ -32,7 +33,7 @@ RANGES = {"n_estimators": Number(1, integer=True), "learning_rate": Number(0, lo
 LOSSES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "linear": lambda error: error,
     "square": np.square,
-    "exponential": lambda error: 1.0 - np.exp(-error),
+    "exponential": lambda error: 1.0 - exp(-error),
 }
 
 
@@ -83,7 +84,7 @@ def boost_classes(
     for r in range(params.n_estimators):
         tree = grower.grow(GrowingTree(weight, backend.mix_key(seed, TREES, r)))
         wrong = _says(tree, x, grower, backend).argmax(axis=1) != codes
-        error = float(weight[wrong].sum())
+        error = exact_sum(weight[wrong])
         if error <= 0:
             rounds.append((tree, 1.0, 0.0))
             break
@@ -97,7 +98,9 @@ def boost_classes(
                 )
             _warn(rounds, params, error, chance)
             break
-        step = params.learning_rate * float(np.log((1.0 - error) / error) + np.log(n_classes - 1.0))
+        step = params.learning_rate * float(
+            formulas.log((1.0 - error) / error) + formulas.log(n_classes - 1.0)
+        )
         rounds.append((tree, step, error))
         weight = reweigh_classes(weight, wrong, step)
     return Boosted.of(rounds)
@@ -109,7 +112,7 @@ def reweigh_classes(weight: np.ndarray, wrong: np.ndarray, step: float) -> np.nd
     Those of wrong rows grow by e**step, and all are divided by their sum.
     """
     return _shares(
-        weight * np.where(wrong, 1.0, np.exp(-step)), weight > 0
+        weight * np.where(wrong, 1.0, formulas.exp(-step)), weight > 0
     )  # so written that nothing overflows
 
 
@@ -131,7 +134,7 @@ def boost_values(
         blame = blame_of_rows(
             np.abs(_says(tree, x, grower, backend)[:, 0] - y), weight, params.loss
         )
-        error = float((weight * blame).sum())
+        error = exact_sum(weight * blame)
         if error <= 0:
             rounds.append((tree, 1.0, 0.0))
             break
@@ -141,7 +144,7 @@ def boost_values(
             _warn(rounds, params, error, 0.5)
             break
         beta = error / (1.0 - error)
-        rounds.append((tree, params.learning_rate * float(-np.log(beta)), error))
+        rounds.append((tree, params.learning_rate * float(-formulas.log(beta)), error))
         weight = reweigh_values(weight, blame, beta, params.learning_rate)
     return Boosted.of(rounds)
 
@@ -153,7 +156,7 @@ def draw_by_weight(weight: np.ndarray, key: int) -> np.ndarray:
     """
     rows = np.flatnonzero(weight > 0)
     ends = np.cumsum(weight[rows])
-    uniform = (hash32(key, np.arange(len(rows))) + 0.5) / 2.0**32
+    uniform = (formulas.hash32(key, np.arange(len(rows))) + 0.5) / 2.0**32
     drawn = np.searchsorted(ends, uniform * ends[-1], side="right").clip(max=len(rows) - 1)
     return np.bincount(rows[drawn], minlength=len(weight)).astype(np.float64)
 
@@ -172,7 +175,7 @@ def reweigh_values(
 
     The less a row is to blame, the closer to beta is the factor it shrinks by.
     """
-    return _shares(weight * np.power(beta, (1.0 - blame) * learning_rate), weight > 0)
+    return _shares(weight * exp((1.0 - blame) * learning_rate * formulas.log(beta)), weight > 0)
 
 
 def weighted_median(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -190,8 +193,8 @@ def weighted_median(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 def _shares(weight: np.ndarray, present: np.ndarray) -> np.ndarray:
     """Weights that add up to 1, none of those present too small to count."""
-    weight = np.where(present, np.maximum(weight / weight.sum(), LEAST_WEIGHT), 0.0)
-    shares: np.ndarray = weight / weight.sum()
+    weight = np.where(present, np.maximum(weight / exact_sum(weight), LEAST_WEIGHT), 0.0)
+    shares: np.ndarray = weight / exact_sum(weight)
     return shares
 
 

@@ -89,3 +89,16 @@ def test_heavy_tails():
     assert root_mean_squared_error(clean, own.predict(x)) < 1.1 * root_mean_squared_error(
         clean, other.predict(x)
     )
+
+
+@pytest.mark.parametrize(("least", "splits"), [(13.0, True), (24.0, True), (25.0, False)])
+def test_least_gain_of_a_split_is_in_the_unit_of_the_others(least, splits):
+    """Sums of gradients of -25 and 25 over 50 rows each: a gain of 2 * 25**2 / 51 = 24.5."""
+    x, y = np.repeat([0.0, 1.0], 50)[:, None], np.repeat([0.0, 1.0], 50)
+    ours = GPUBoostRegressor(n_estimators=1, min_split_gain=least).fit(x, y)
+    xgboost_ = xgboost.XGBRegressor(n_estimators=1, gamma=least, base_score=0.5).fit(x, y)
+    lightgbm_ = lightgbm.LGBMRegressor(
+        n_estimators=1, min_split_gain=least, reg_lambda=1.0, verbose=-1
+    ).fit(x, y)
+    for model in (ours, xgboost_, lightgbm_):
+        assert (len(np.unique(model.predict(x))) == 2) == splits

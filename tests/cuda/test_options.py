@@ -1,120 +1,537 @@
-"""Every parameter of the estimators on every device.
+"""Every parameter of every estimator on every device, and everything that ``fit`` refuses.
 
-It works, with the same model, or ``fit`` raises. docs/options.md is made from this.
+An option works on both devices with the same model, or ``fit`` raises; what it says is in
+docs/options.md, which is made from this.
 
 ``PYTHONPATH=. GPUBOOST_EMULATE_CUDA=1 python tests/cuda/test_options.py`` writes the page anew.
 """
 
+import contextlib
 import inspect
+import io
+import re
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import is_classifier
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import workload
+import test_parity
 
-from gpuboost import GPUBoostClassifier, GPUBoostRegressor
+import gpuboost as gb
+from gpuboost.kernels.cuda import _device
 
 pytestmark = pytest.mark.usefixtures("device")
-PAGE = Path(__file__).parents[2] / "docs" / "options.md"
-ESTIMATORS = {"GPUBoostRegressor": GPUBoostRegressor, "GPUBoostClassifier": GPUBoostClassifier}
-
-#: A value other than the default for every parameter, with others that it needs to have an effect.
-VALUES = {
-    "objective": {},  # the regressor has one; the classifier's other one is in test_parity.py
-    "n_estimators": {"n_estimators": 3},
-    "learning_rate": {"learning_rate": 0.5},
-    "max_depth": {"max_depth": 2},
-    "max_leaves": {"max_leaves": 5},
-    "leaves_per_step": {
-        "leaves_per_step": 3,
-        "grow_policy": "leafwise",
-        "max_leaves": 6,
-        "max_depth": None,
-    },
-    "grow_policy": {"grow_policy": "symmetric"},
-    "max_bins": {"max_bins": 16},
-    "min_child_weight": {"min_child_weight": 30.0},
-    "min_samples_leaf": {"min_samples_leaf": 100},
-    "min_split_gain": {"min_split_gain": 100.0},
-    "reg_lambda": {"reg_lambda": 20.0},
-    "reg_alpha": {"reg_alpha": 3.0},
-    "max_delta_step": {"max_delta_step": 0.1},
-    "subsample": {"subsample": 0.5},
-    "colsample_bytree": {"colsample_bytree": 0.5},
-    "colsample_bylevel": {"colsample_bylevel": 0.5},
-    "colsample_bynode": {"colsample_bynode": 0.5},
-    "early_stopping_rounds": {"early_stopping_rounds": 1, "learning_rate": 1.0, "n_estimators": 8},
-    "eval_metric": {"eval_metric": "mae"},
-    "class_weight": {"class_weight": "balanced"},
-    "importance_type": {"importance_type": "split"},
-    "device": {},
-    "n_jobs": {"n_jobs": 2},
-    "random_state": {"random_state": 5, "subsample": 0.8},
-    "verbose": {"verbose": 1},
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "options.md"
+WORKS, SAME = "works", "same model"
+#: Stand for data that are not a parameter of the estimator.
+WEIGHTS, MISSING, OUTPUTS, ON_DEVICE = "weights", "missing", "outputs", "on device"
+AFTER = "after"  # another fit with these options
+DATA = {
+    WEIGHTS: "`sample_weight`",
+    MISSING: "missing values in X",
+    OUTPUTS: "y of two outputs",
+    ON_DEVICE: "X on the device",
 }
-#: Parameters that do not change the model.
-SAME_MODEL = {"objective", "eval_metric", "importance_type", "device", "n_jobs", "verbose"}
+#: Parameters that do not change the trees.
+SAME_MODEL = {
+    "eval_metric", "importance_type", "device", "n_jobs", "verbose", "oob_score",
+    "keep_targets", "warm_start",
+}  # fmt: skip
+
+# --- what is tried: the first parameter of each case; the others are what it needs to have an effect
+
+EVERYWHERE = [
+    {"device": None},
+    {"n_jobs": 2},
+    *({name: True} for name in DATA),
+]
+BOOSTING = [
+    {"objective": "squared_error"},
+    {"objective": "log_loss"},
+    {"objective": "exponential"},
+    {"n_estimators": 3},
+    {"learning_rate": 0.5},
+    {"max_depth": 2},
+    {"max_leaves": 5},
+    {"leaves_per_step": 4, "grow_policy": "leafwise", "max_leaves": 7, "max_depth": None},
+    {"grow_policy": "leafwise"},
+    {"grow_policy": "symmetric"},
+    {"max_bins": 16},
+    {"min_child_weight": 30.0},
+    {"min_samples_leaf": 100},
+    {"min_split_gain": 100.0},
+    {"reg_lambda": 20.0},
+    {"reg_alpha": 3.0},
+    {"max_delta_step": 0.1},
+    {"subsample": 0.5},
+    {"colsample_bytree": 0.5},
+    {"colsample_bylevel": 0.5},
+    {"colsample_bynode": 0.5},
+    {"early_stopping_rounds": 1, "learning_rate": 1.0, "n_estimators": 8},
+    {"eval_metric": "mae"},
+    {"eval_metric": "error"},
+    {"class_weight": "balanced"},
+    {"importance_type": "split"},
+    {"importance_type": "cover"},
+    {"random_state": 5, "subsample": 0.8},
+    {"verbose": 1},
+]
+CLASSICAL = [
+    {"criterion": "gini"},
+    {"criterion": "entropy"},
+    {"criterion": "log_loss"},
+    {"criterion": "misclassification"},
+    {"criterion": "squared_error"},
+    {"criterion": "absolute_error"},
+    {"criterion": "poisson"},
+    {"splitter": "hist"},
+    {"splitter": "exact"},
+    {"splitter": "random"},
+    {"splitter": "midpoint", "max_features": None},
+    {"max_depth": 2},
+    {"min_samples_split": 120},
+    {"min_samples_leaf": 60},
+    {"min_weight_fraction_leaf": 0.2},
+    {"max_features": 4},
+    {"max_leaf_nodes": 4},
+    {"min_impurity_decrease": 0.05},
+    {"categorical_features": [1]},
+    {"categorical_split": "fisher", "categorical_features": [1]},
+    {"categorical_split": "one_vs_rest", "categorical_features": [1]},
+    {"categorical_split": "exhaustive", "categorical_features": [1]},
+    {"max_bins": 16},
+    {"class_weight": "balanced"},
+]
+TREES = [
+    {"ccp_alpha": 0.05},
+    {"ccp_alpha": "cv"},
+    {"cv": 3, "ccp_alpha": "cv"},
+    {"pruning_risk": "misclassification", "ccp_alpha": 0.02},
+    {"pruning_risk": "entropy", "ccp_alpha": 0.05},
+    {"feature_probabilities": [1, 0, 0, 0, 0, 1], "splitter": "midpoint"},
+    {"random_state": 5, "max_features": 2},
+]
+FORESTS = [
+    {"n_estimators": 3},
+    {"bootstrap": True},
+    {"bootstrap": False},
+    {"max_samples": 0.5, "bootstrap": True},
+    {"oob_score": True, "bootstrap": True},
+    {"voting": "hard"},
+    {"keep_targets": True},
+    {"class_weight": "balanced_subsample"},
+    {"warm_start": True},
+    {"random_state": 5, "max_features": 2},
+    {"verbose": 1},
+]
+ADABOOST = [
+    {"n_estimators": 3},
+    {"learning_rate": 0.5},
+    {"loss": "square"},
+    {"loss": "exponential"},
+    {"random_state": 5, "max_features": 2},
+]
+#: Estimators, what all of their trainings have, and the cases.
+FAMILIES = {
+    "Gradient boosting": (
+        ("GPUBoostClassifier", "GPUBoostRegressor"),
+        {"n_estimators": 2, "max_depth": 3},
+        BOOSTING,
+    ),
+    "Decision trees": (
+        ("DecisionTreeClassifier", "DecisionTreeRegressor"),
+        {"splitter": "hist", "max_depth": 4},
+        CLASSICAL + TREES,
+    ),
+    "Forests": (
+        (
+            "RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier",
+            "ExtraTreesRegressor",
+        ),
+        {"n_estimators": 5, "max_depth": 6},
+        CLASSICAL + FORESTS,
+    ),
+    "AdaBoost": (
+        ("AdaBoostClassifier", "AdaBoostRegressor"),
+        {"splitter": "hist", "n_estimators": 8, "max_depth": 3},
+        CLASSICAL + ADABOOST,
+    ),
+}  # fmt: skip
+#: Where some estimators of a family differ in the values that they know, the others are not asked.
+CLASS_VALUES = {"gini", "entropy", "log_loss", "misclassification", "exponential", "error"}
+NUMBER_VALUES = {"squared_error", "absolute_error", "poisson", "mae", "square"}
+
+#: Options that do not go together on any device, and data that do not go with an option.
+TOGETHER = {
+    "Gradient boosting": [
+        {"leaves_per_step": 2},
+        {"leaves_per_step": 2, "grow_policy": "symmetric"},
+        {"max_leaves": 8, "grow_policy": "symmetric"},
+        {"max_depth": 17, "grow_policy": "symmetric"},
+        {"early_stopping_rounds": 5, "eval_set": False},
+        {"objective": "exponential", "classes": 3},
+        {"classes": 1},
+    ],
+    "Decision trees": [
+        {"max_bins": 16, "splitter": "exact"},
+        {"max_bins": 16, "splitter": "random"},
+        {"max_bins": 16, "splitter": "midpoint"},
+        {"max_features": 2, "splitter": "midpoint"},
+        {"categorical_features": [1], "splitter": "midpoint"},
+        {"feature_probabilities": [1, 1, 1, 1, 1, 1]},
+        {"feature_probabilities": [1, 1], "splitter": "midpoint"},
+        {"cv": 3},
+        {"cv": 3, "ccp_alpha": 0.1},
+        {"criterion": "poisson", "negative": True},
+    ],
+    "Forests": [
+        {"max_bins": 16, "splitter": "exact"},
+        {"max_bins": 16, "splitter": "midpoint"},
+        {"max_features": 2, "splitter": "midpoint"},
+        {"categorical_features": [1], "splitter": "midpoint"},
+        {"max_samples": 0.5, "bootstrap": False},
+        {"oob_score": True, "bootstrap": False},
+        {"warm_start": True, "n_estimators": 2, AFTER: {"n_estimators": 4}},
+        {"warm_start": True, "max_depth": 3, AFTER: {"max_depth": 5}},
+        {"criterion": "poisson", "negative": True},
+    ],
+    "AdaBoost": [
+        {"max_bins": 16, "splitter": "exact"},
+        {"classes": 1},
+    ],
+}
+#: What CUDA alone refuses because of the data.
+ON_CUDA = [
+    (("Decision trees", "Forests", "AdaBoost"), {"classes": 40}),
+    (("Decision trees", "Forests"), {"n_outputs": 40}),
+]
+#: Not a value of any parameter.
+NONSENSE = "nonsense"
 
 
-def train(kind, device, options):
-    x, signal, _ = workload.data(n=1500)
-    y = signal if kind is GPUBoostRegressor else (signal > 0.5).astype(int)
-    if kind is GPUBoostClassifier and options.get("eval_metric"):
-        options = {**options, "eval_metric": "error"}
-    evals = x[:300], y[300:600]  # targets of other rows: the metric soon gets worse
-    return kind(**{"n_estimators": 2, "max_depth": 3, **options, "device": device}).fit(
-        x, y, eval_set=evals
-    )
+# --- training
 
 
-def cases():
-    return [(e, p) for e, kind in ESTIMATORS.items() for p in inspect.signature(kind).parameters]
+def make(kind, options):
+    """Data for an estimator; ``options`` may say what they are like, the rest is for the estimator.
+
+    (X, y, keywords of fit, options for the estimator)."""
+    options = dict(options)
+    boosts = "GPUBoost" in kind.__name__
+    rng = np.random.default_rng(0)
+    n = 1500 if boosts else 300
+    x = rng.normal(size=(n, 6)).astype(np.float32)
+    x[:, 1] = rng.integers(0, 5, n)
+    signal = x[:, 0] + (x[:, 1] % 2) + x[:, 2] * x[:, 5] + 0.3 * rng.normal(size=n)
+    if options.pop(MISSING, False):
+        x[rng.random(x.shape) < 0.1] = np.nan
+    classes = options.pop("classes", 2 if boosts else 3)
+    if is_classifier(kind()):
+        y = np.digitize(signal, np.quantile(signal, np.arange(2, classes + 1) / (classes + 1)))
+    else:
+        y = signal if options.pop("negative", False) else signal - signal.min()
+    if options.pop(OUTPUTS, False):
+        y = np.stack([y, y[::-1]], axis=1)
+    if n_outputs := options.pop("n_outputs", 0):
+        y = np.tile(y.reshape(n, -1)[:, :1], n_outputs)
+    fit = {}
+    if options.pop(WEIGHTS, False):
+        fit["sample_weight"] = rng.exponential(size=n)
+    if boosts and options.pop("eval_set", True):
+        fit["eval_set"] = x[:300], y[300:600]  # of other rows: the metric soon gets worse
+    if options.pop(ON_DEVICE, False):
+        x = _device.cupy().asarray(x)
+    return x, y, fit, options
 
 
-def outcome(estimator, parameter):
-    """What the CUDA engine does with a parameter."""
-    kind, options = ESTIMATORS[estimator], VALUES[parameter]
-    cpu = train(kind, "cpu", options)
-    cuda = train(kind, "cuda", options)
-    assert cuda.evals_result_ == cpu.evals_result_
-    np.testing.assert_array_equal(cuda.feature_importances_, cpu.feature_importances_)
+def train(kind, base, options, device):
+    """A fitted model, or the message of the error that ``fit`` raises."""
+    x, y, fit, own = make(kind, options)
+    own = {name: value for name, value in own.items() if name != "device"}
+    first = own.pop(AFTER, None)
+    with warnings.catch_warnings(record=True) as told, contextlib.redirect_stderr(io.StringIO()):
+        warnings.simplefilter("always")
+        try:
+            model = kind(**(base | own), device=device)
+            if first is not None:
+                model.set_params(**first).fit(x, y, **fit).set_params(**own)
+            model.fit(x, y, **fit)
+        except (ValueError, TypeError) as error:
+            return re.sub(r"np\.\w+\((.*?)\)", r"\1", str(error))
+    model.warned_ = [str(warning.message) for warning in told]
+    return model
+
+
+def applies(kind, case):
+    """Whether an estimator has all parameters of a case, and knows the value."""
+    parameter, value = next(iter(case.items()))
+    names = inspect.signature(kind).parameters
+    if not all(name in names or name in DATA for name in case):
+        return False
+    if "AdaBoost" in kind.__name__:
+        if parameter == "splitter" and value not in ("exact", "hist"):
+            return False
+        if parameter == "criterion" and value in ("poisson", "log_loss"):
+            return False
+    elif "DecisionTree" not in kind.__name__ and parameter == "splitter" and value == "random":
+        return False
+    if parameter == "loss":
+        return True
+    if isinstance(value, str) and parameter in ("objective", "criterion", "eval_metric"):
+        return value not in (NUMBER_VALUES if is_classifier(kind()) else CLASS_VALUES)
+    return True
+
+
+def outcome(name, base, case):
+    """What an option does on the CPU and on CUDA."""
+    kind, parameter = getattr(gb, name), next(iter(case))
+    cpu, cuda = (train(kind, base, case, device) for device in ("cpu", "cuda"))
+    if isinstance(cpu, str):
+        if not isinstance(cuda, str):
+            assert parameter == ON_DEVICE
+            assert cuda.fingerprint() == train(kind, base, {}, "cpu").fingerprint()
+        return cpu, cuda if isinstance(cuda, str) else SAME
+    rest = {other: value for other, value in case.items() if other != parameter}
+    default = {name: p.default for name, p in inspect.signature(kind).parameters.items()} | base
+    plain = train(kind, base, rest, "cpu")
+    same = parameter in SAME_MODEL or case[parameter] == default.get(parameter)
+    if parameter != "categorical_split" or case[parameter] == "one_vs_rest":
+        assert (cpu.fingerprint() == plain.fingerprint()) == same, (
+            f"{name}: {case} must show whether the parameter changes the trees"
+        )
+    if isinstance(cuda, str):
+        return WORKS, cuda
     assert cuda.fingerprint() == cpu.fingerprint()
-    others = {name: value for name, value in options.items() if name != parameter}
-    changed = cpu.fingerprint() != train(kind, "cpu", others).fingerprint()
-    assert changed != (parameter in SAME_MODEL), (
-        "the value must show that the parameter is not ignored"
-    )
-    return "same model"
+    np.testing.assert_array_equal(cuda.feature_importances_, cpu.feature_importances_)
+    for attribute in ("evals_result_", "oob_score_", "ccp_alpha_"):
+        assert getattr(cuda, attribute, None) == getattr(cpu, attribute, None)
+    return WORKS, SAME
 
 
-@pytest.mark.parametrize(("estimator", "parameter"), cases())
-def test_every_parameter_works_on_cuda(estimator, parameter, capsys):
-    assert outcome(estimator, parameter) in page()
+# --- the page
 
 
-def page():
-    """The table of options and devices."""
-    lines = [
-        "# Options and devices",
-        "",
-        "Made from `tests/cuda/test_options.py`, which trains with each of these on both devices.",
-        "",
+def shown(case):
+    """A case in the form that a user writes it."""
+    parameter = next(iter(case))
+    if parameter in DATA:
+        return DATA[parameter]
+    if parameter == "device":
+        return "`device`"
+    words = {
+        "classes": "classes in y: {}",
+        "n_outputs": "outputs in y: {}",
+        "negative": "negative y",
+        "eval_set": "no `eval_set`",
+        AFTER: "a fit with {} before it",
+    }
+    parts = [
+        words[name].format(value) if name in words else f"`{name}={value!r}`"
+        for name, value in case.items()
     ]
-    lines += ["| parameter | estimators | cpu | cuda |", "|---|---|---|---|"]
-    for parameter in VALUES:
-        own = ", ".join(e for e, p in cases() if p == parameter)
-        lines.append(f"| `{parameter}` | {own} | works | same model |")
-    return "\n".join(lines) + "\n"
+    return " with ".join([parts[0], ", ".join(parts[1:])]) if len(parts) > 1 else parts[0]
 
 
-def test_the_page_is_up_to_date():
-    assert {p for _, p in cases()} == set(VALUES)
-    assert PAGE.read_text() == page()
+def said(text):
+    """What an option does, or the words of an error."""
+    return text if text in (WORKS, SAME) else "`" + text.replace("|", r"\|") + "`"
+
+
+def merged(rows):
+    """Rows (estimator, *cells); those with the same cells become one."""
+    groups = {}
+    for estimator, *cells in rows:
+        groups.setdefault(tuple(cells), []).append(estimator)
+    return groups
+
+
+def options_table(family):
+    """Every parameter of a family of estimators on both devices."""
+    estimators, base, cases = FAMILIES[family]
+    lines = ["| option | estimators | cpu | cuda |", "|---|---|---|---|"]
+    for case in cases + EVERYWHERE:
+        rows = [
+            (name, *outcome(name, base, case))
+            for name in estimators
+            if applies(getattr(gb, name), case)
+        ]
+        for (cpu, cuda), own in merged(rows).items():
+            who = "all" if len(own) == len(estimators) else ", ".join(own)
+            lines.append(f"| {shown(case)} | {who} | {said(cpu)} | {said(cuda)} |")
+    return lines
+
+
+def refusals_table(family):
+    """Options that do not go together."""
+    estimators, base, _ = FAMILIES[family]
+    lines = ["| option | estimators | `fit` says |", "|---|---|---|"]
+    for case in TOGETHER[family]:
+        rows = []
+        for name in estimators:
+            kind = getattr(gb, name)
+            names = inspect.signature(kind).parameters
+            if any(
+                p not in names for p in case if p not in ("classes", "eval_set", "negative", AFTER)
+            ):
+                continue
+            if is_classifier(kind()) and case.get("criterion") == "poisson":
+                continue
+            if not is_classifier(kind()) and "classes" in case:
+                continue
+            answers = [train(kind, base, case, device) for device in ("cpu", "cuda")]
+            if "cv" in case:
+                warned = [text for text in answers[0].warned_ if text.startswith("cv=")]
+                answers = [f"UserWarning: {warned[0]}"]
+            assert all(isinstance(answer, str) for answer in answers), f"{name} takes {case}"
+            rows.append((name, answers[0]))
+        for (text,), own in merged(rows).items():
+            who = "all" if len(own) == len(estimators) else ", ".join(own)
+            lines.append(f"| {shown(case)} | {who} | {said(text)} |")
+    return lines
+
+
+def values_table():
+    """What every parameter says to a value that it does not know."""
+    rows, order = [], {}
+    for estimators, base, _ in FAMILIES.values():
+        for name in estimators:
+            kind = getattr(gb, name)
+            for parameter in inspect.signature(kind).parameters:
+                order.setdefault(parameter, len(order))
+                device = NONSENSE if parameter == "device" else "cpu"
+                needed = {
+                    "cv": {"ccp_alpha": "cv"},
+                    "max_samples": {"bootstrap": True},
+                    "feature_probabilities": {"splitter": "midpoint"},
+                }.get(parameter, {})
+                text = train(kind, base, {**needed, parameter: NONSENSE}, device)
+                assert isinstance(text, str), f"{name} takes {parameter}={NONSENSE!r}"
+                assert parameter in text, f"{name}: {text} does not name {parameter}"
+                text = re.sub(rf";? got {NONSENSE!r}( of type str)?", "", text)
+                rows.append((name, parameter, text))
+    lines = ["| parameter | estimators | `fit` says |", "|---|---|---|"]
+    groups = merged(rows)
+    for parameter in order:
+        own = {text: who for (name, text), who in groups.items() if name == parameter}
+        every = sum(len(who) for who in own.values())
+        for text, who in own.items():
+            names = "all that have it" if len(who) == every else ", ".join(who)
+            lines.append(f"| `{parameter}` | {names} | {said(text)} |")
+    return lines
+
+
+def cuda_table():
+    """Data that CUDA alone refuses."""
+    lines = ['| data | estimators | `fit` says with `device="cuda"` |', "|---|---|---|"]
+    for families, case in ON_CUDA:
+        rows = []
+        for name, base in ((n, FAMILIES[f][1]) for f in families for n in FAMILIES[f][0]):
+            kind = getattr(gb, name)
+            if is_classifier(kind()) == ("classes" in case):
+                assert not isinstance(train(kind, base, case, "cpu"), str)
+                rows.append((name, train(kind, base, case, "cuda")))
+                assert isinstance(rows[-1][1], str), f"{name} takes {case}"
+        for (text,), own in merged(rows).items():
+            lines.append(f"| {shown(case)} | {', '.join(own)} | {said(text)} |")
+    return lines
+
+
+NAMES_OF_OPTIONS = {
+    "missing": "missing values",
+    "weights": "sample weights",
+    "subsample": "`subsample`",
+    "bytree": "`colsample_bytree`",
+    "bylevel": "`colsample_bylevel`",
+    "bynode": "`colsample_bynode`",
+    "early": "`early_stopping_rounds`",
+}
+
+
+def pairs_in_words():
+    """The pairs of options whose models are compared; README says the same."""
+    names = [NAMES_OF_OPTIONS[name] for name in test_parity.OPTIONS]
+    return f"every two of {', '.join(names[:-1])} and {names[-1]}"
+
+
+def pairs_table():
+    """Each pair with the training that it is tried in."""
+    lines = ["| pair | target | growth |", "|---|---|---|"]
+    for pair in test_parity.PAIRS:
+        classes, policy = test_parity.training_of(pair)
+        target = f"{classes} classes" if classes else "numbers"
+        names = " and ".join(NAMES_OF_OPTIONS[name] for name in pair)
+        lines.append(f"| {names} | {target} | {policy} |")
+    return lines
+
+
+HEAD = """# Options and devices
+
+Made by `tests/cuda/test_options.py`, which trains every estimator with every one of its parameters on the CPU and on CUDA (emulated, where there is no GPU). "Same model" means the fingerprint of the CPU's model,
+bit for bit. Everything else in the column is what `fit` says when it refuses.
+"""
+
+
+def sections():
+    """{heading: what makes the lines below it}."""
+    out = {}
+    for family in FAMILIES:
+        out[family] = lambda family=family: options_table(family)
+    for family in FAMILIES:
+        out[f"{family}: what does not go together"] = lambda family=family: refusals_table(family)
+    out["Too much for CUDA"] = cuda_table
+    out["Values that are not allowed"] = lambda: [
+        f"What `fit` says to a value such as `{NONSENSE!r}`, on every device, before any work is "
+        "done.",
+        "",
+        *values_table(),
+    ]
+    out["Pairs of options"] = lambda: [
+        "Models of gradient boosting that are compared, CUDA against the CPU, by "
+        f"`tests/cuda/test_parity.py`: {pairs_in_words()}.",
+        "",
+        *pairs_table(),
+    ]
+    return out
+
+
+def section(heading, lines):
+    return "\n".join([f"## {heading}", "", *lines]) + "\n"
+
+
+def test_every_estimator_and_every_parameter_is_tried():
+    estimators = {name for own, _, _ in FAMILIES.values() for name in own}
+    public = {name for name in gb.__all__ if hasattr(getattr(gb, name), "fit")}
+    assert estimators == public and len(public) == 10
+    for own, _, cases in FAMILIES.values():
+        for name in own:
+            kind = getattr(gb, name)
+            tried = {next(iter(case)) for case in cases + EVERYWHERE if applies(kind, case)}
+            assert set(inspect.signature(kind).parameters) == tried - set(DATA), name
+
+
+@pytest.mark.parametrize("heading", sections())
+def test_the_page_is_up_to_date(heading, device):
+    if device != "emulated" and heading == "Too much for CUDA":
+        pytest.skip("a GPU has the shared memory it has")
+    assert section(heading, sections()[heading]()) in PAGE.read_text()
+
+
+def test_the_page_has_nothing_else():
+    headings = re.findall(r"^## (.*)$", PAGE.read_text(), re.M)
+    assert headings == list(sections()) and PAGE.read_text().startswith(HEAD)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/equal-bits.md"])
+def test_pages_say_which_pairs(page):
+    assert pairs_in_words() in (ROOT / page).read_text()
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page())
+    parts = [section(heading, lines()) for heading, lines in sections().items()]
+    PAGE.write_text("\n".join([HEAD, *parts]))

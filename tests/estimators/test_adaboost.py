@@ -248,6 +248,41 @@ def test_nominal_columns_missing_values_and_class_weights(rng):
     ).sum()
 
 
+def lowest_error(x, y, weight):
+    """Of all stumps on some columns, and of all constants."""
+    found = [weight[y != c].sum() for c in np.unique(y)]
+    for column in x.T:
+        for cut in np.unique(column):
+            sides = [(y[own], weight[own]) for own in (column <= cut, column > cut)]
+            found.append(
+                sum(min((w[own != c].sum() for c in np.unique(y)), default=0) for own, w in sides)
+            )
+    return min(found)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_stumps_of_lowest_error(n_classes):
+    """In every round, on the weights that the rounds before it left."""
+    x, y = generated(n_classes)
+    x = x[:150].round(1)
+    y = y[:150]
+    options = {"n_estimators": 8, "criterion": "misclassification"}
+    model = AdaBoostClassifier(**options).fit(x, y)
+    weight = np.full(len(y), 1 / len(y))
+    assert model.n_estimators_ == 8
+    votes = [tree.value.argmax(axis=1)[leaves] for tree, leaves in zip(
+        model.ensemble_.trees, model._leaves(x).T, strict=True
+    )]  # fmt: skip
+    for said, error, step in zip(
+        votes, model.estimator_errors_, model.estimator_weights_, strict=True
+    ):
+        assert error == pytest.approx(lowest_error(x, y, weight), abs=1e-9)
+        weight = weight * np.exp(step * (said != y))
+        weight /= weight.sum()
+    gini = AdaBoostClassifier(n_estimators=8).fit(x, y)
+    assert gini.fingerprint() != model.fingerprint()
+
+
 @pytest.mark.parametrize("kind", [AdaBoostClassifier, AdaBoostRegressor])
 @pytest.mark.parametrize(
     ("name", "value", "message"),
@@ -255,6 +290,7 @@ def test_nominal_columns_missing_values_and_class_weights(rng):
         ("criterion", "mse", "criterion must be one of .*got 'mse'"),
         ("criterion", "poisson", "criterion must be one of .*got 'poisson'"),
         ("splitter", "random", "splitter must be one of 'exact', 'hist'; got 'random'"),
+        ("max_bins", 64, "max_bins must be 256, .*'exact'.* got 64"),
         ("n_estimators", 0, "n_estimators must be"),
         ("learning_rate", -1, "learning_rate must be"),
         ("max_depth", 0, "max_depth must be"),

@@ -27,6 +27,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gpuboost
 from gpuboost import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     RandomForestClassifier,
@@ -221,10 +223,121 @@ def test_rows_without_weight_are_as_if_they_were_not_there(kind, rng):
     x, y = data_for(kind)
     weight = rng.integers(0, 3, len(y)).astype(float)
     some = weight > 0
-    options = {"n_estimators": 6, "bootstrap": True, "max_bins": 16}
-    assert_same_trees(
-        kind(**options).fit(x, y, weight), kind(**options).fit(x[some], y[some], weight[some])
-    )
+    x = np.where(some[:, None], x, 3 * x)  # the others reach further
+    for more in ({"max_bins": 16}, {"splitter": "exact"}, {"splitter": "midpoint"}):
+        options = {"n_estimators": 6, "bootstrap": True, **more}
+        assert_same_trees(
+            kind(**options).fit(x, y, weight), kind(**options).fit(x[some], y[some], weight[some])
+        )
+
+
+# --- without bins
+
+
+def decision_tree(kind, splitter):
+    """The decision tree that a forest of this kind is made of."""
+    by_chance = kind in (ExtraTreesClassifier, ExtraTreesRegressor)
+    tree = DecisionTreeClassifier if kind in CLASSIFIERS else DecisionTreeRegressor
+    return tree(splitter="random" if by_chance and splitter == "exact" else splitter)
+
+
+def rows_of_many_kinds(kind, rng, n=500, n_outputs=1):
+    """Many distinct values, some missing, a nominal column, weights that are 0 for some."""
+    x = rng.normal(size=(n, 5))
+    x[:, 3] = rng.integers(0, 6, n)
+    y = x[:, 0] + (x[:, 3] % 2) + rng.normal(size=n) / 4
+    y = np.column_stack([y, x[:, 1] * x[:, 0]])[:, :n_outputs]
+    y = np.digitize(y, [-0.3, 0.8]) if kind in CLASSIFIERS else y
+    x[:, :3][rng.random((n, 3)) < 0.1] = np.nan
+    return x, y if n_outputs > 1 else y[:, 0], rng.integers(0, 4, n).astype(float)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("splitter", ["exact", "midpoint"])
+@pytest.mark.parametrize("kind", FORESTS)
+def test_a_forest_of_one_tree_on_all_rows_is_the_decision_tree(kind, splitter, n_outputs, rng):
+    x, y, weight = rows_of_many_kinds(kind, rng, n_outputs=n_outputs)
+    for options in (
+        {"random_state": 4},
+        {"max_depth": 4, "categorical_features": [3]},
+        {"min_samples_leaf": 7, "max_leaf_nodes": 20, "random_state": 1},
+        {"criterion": "entropy" if kind in CLASSIFIERS else "absolute_error", "max_depth": 5},
+    ):
+        if splitter == "midpoint":
+            options.pop("categorical_features", None)
+        forest = kind(
+            n_estimators=1, bootstrap=False, max_features=None, splitter=splitter, **options
+        ).fit(x, y, weight)
+        tree = decision_tree(kind, splitter).set_params(**options).fit(x, y, weight)
+        assert_same_trees(forest, tree)
+        np.testing.assert_array_equal(forest.predict(x), tree.predict(x))
+
+
+@pytest.mark.parametrize("name", ["RandomForestClassifier", "RandomForestRegressor"])
+def test_exact_forests_of_integers_are_scikit_learns(name, rng):
+    x = rng.integers(0, 1000, size=(400, 6)).astype(float)
+    signal = x[:, 0] * x[:, 1] / 1000 + x[:, 2] + 50 * rng.normal(size=400)
+    y = np.digitize(signal, [500, 900]) if "Classifier" in name else signal
+    # leaves of ten rows: in small nodes several cuts are equally good
+    options = {"n_estimators": 2, "max_features": None, "bootstrap": False, "min_samples_leaf": 10}
+    ours = getattr(gpuboost, name)(splitter="exact", **options).fit(x, y)
+    theirs = getattr(ensemble, name)(random_state=0, **options).fit(x, y)
+    new = rng.integers(0, 1000, size=(500, 6)).astype(float)
+    answers = [getattr(m, "predict_proba", m.predict)(new) for m in (ours, theirs)]
+    same = np.isclose(*answers, rtol=1e-9, atol=1e-12).mean()
+    assert same == 1.0 or (same > 0.9 and "Classifier" in name)  # class counts have more ties
+    options |= {"n_estimators": 100, "bootstrap": True, "oob_score": True}
+    bagged = getattr(gpuboost, name)(splitter="exact", **options).fit(x, y)
+    scores = bagged.oob_score_, getattr(ensemble, name)(**options).fit(x, y).oob_score_
+    assert abs(scores[0] - scores[1]) < 0.04
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_up_to_255_values_bins_lose_nothing(kind, rng):
+    """The trees are the same; only where cuts fall between two values may differ."""
+    x = rng.integers(0, 200, size=(600, 5)).astype(float)
+    y = x[:, 0] + x[:, 1] * x[:, 2] / 100 + 20 * rng.normal(size=600)
+    y = np.digitize(y, [120, 250]) if kind in CLASSIFIERS else y
+    options = {"n_estimators": 5, "bootstrap": True, "random_state": 3, "oob_score": True}
+    with pytest.warns(UserWarning, match="have no out-of-bag"):
+        exact = kind(splitter="exact", **options).fit(x, y)
+        bins = kind(**options).fit(x, y)
+    for a, b in zip(exact.ensemble_.trees, bins.ensemble_.trees, strict=True):
+        np.testing.assert_array_equal(a.feature, b.feature)
+        np.testing.assert_array_equal(a.value, b.value)
+    assert exact.oob_score_ == pytest.approx(bins.oob_score_, abs=0.02)
+
+
+@pytest.mark.parametrize("splitter", ["exact", "midpoint"])
+@pytest.mark.parametrize("kind", FORESTS)
+def test_without_bins_everything_together(kind, splitter, rng):
+    """Threads, warm starts and bags change nothing; rows outside bags judge the forest."""
+    x, y, weight = rows_of_many_kinds(kind, rng, n_outputs=2)
+    options = {"splitter": splitter, "bootstrap": True, "max_samples": 0.6, "oob_score": True}
+    options["categorical_features"] = [3] if splitter == "exact" else None
+    whole = kind(n_estimators=30, n_jobs=1, **options).fit(x, y, weight)
+    grown = kind(n_estimators=12, n_jobs=2, warm_start=True, **options).fit(x, y, weight)
+    grown.set_params(n_estimators=30).fit(x, y, weight)
+    assert_same_trees(whole, grown)
+    assert whole.oob_score_ == grown.oob_score_ > 0.1
+    for i, tree in enumerate(whole.ensemble_.trees):
+        assert tree.count[0] == (whole.bag_counts(i) > 0).sum()
+    other = "midpoint" if splitter == "exact" else "exact"
+    grown.set_params(n_estimators=31, splitter=other, categorical_features=None)
+    with pytest.raises(ValueError, match=f"splitter is not what .*: '{splitter}', now '{other}'"):
+        grown.fit(x, y, weight)
+
+
+def test_middles_are_those_of_all_rows_whatever_is_in_the_bag(rng):
+    x = rng.random((300, 3))
+    x[0], x[1] = 0.0, 1.0
+    y = rng.normal(size=300)
+    model = RandomForestRegressor(n_estimators=20, splitter="midpoint", max_depth=4).fit(x, y)
+    for tree in model.ensemble_.trees:
+        inner = tree.left >= 0
+        steps = tree.threshold[inner] * 16
+        np.testing.assert_array_equal(steps, np.round(steps))
+        assert tree.threshold[0] == 0.5
 
 
 # --- out of bag
@@ -659,6 +772,31 @@ def test_progress_lines(capsys):
         (RandomForestClassifier, {"max_depth": 0}, "max_depth must be"),
         (RandomForestClassifier, {"max_features": 0}, "max_features must be"),
         (RandomForestClassifier, {"max_bins": 257}, "max_bins must be.*got 257"),
+        (
+            ExtraTreesClassifier,
+            {"splitter": "random"},
+            "splitter must be one of 'hist', 'exact', 'midpoint'; got 'random'",
+        ),
+        (
+            ExtraTreesClassifier,
+            {"splitter": "exact", "max_bins": 16},
+            "max_bins must be 256, its default, with splitter='exact'.*got 16",
+        ),
+        (
+            RandomForestClassifier,
+            {"splitter": "midpoint", "max_features": 2},
+            "max_features must be 'sqrt', its default, or None with splitter='midpoint'.*got 2",
+        ),
+        (
+            RandomForestRegressor,
+            {"splitter": "midpoint", "max_features": 1},
+            "max_features must be 1.0, its default, or None with splitter='midpoint'.*got 1",
+        ),
+        (
+            RandomForestRegressor,
+            {"splitter": "midpoint", "categorical_features": [0]},
+            "categorical_features cannot be used with splitter='midpoint'",
+        ),
         (
             RandomForestClassifier,
             {"bootstrap": "yes"},

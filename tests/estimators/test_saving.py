@@ -13,6 +13,7 @@ from saved_models import (
     CLASSES,
     FOREST,
     FRAME,
+    FUZZ,
     MODELS,
     ROOT,
     WEIGHT,
@@ -30,6 +31,7 @@ from sklearn.model_selection import KFold
 
 import gpuboost as gb
 from gpuboost.estimators.saving import KINDS
+from gpuboost.model.file import canonical_json
 from gpuboost.tables.schema import TableSchema
 
 # --- the round trip
@@ -82,6 +84,28 @@ def test_a_warm_start_goes_on_after_loading(kind, tmp_path):
     )
     with pytest.raises(ValueError, match="y is not what they were fitted with"):
         loaded.set_params(n_estimators=10).fit(X, CLASSES[::-1], WEIGHT)
+
+
+def test_files_from_before_a_parameter_was_there(tmp_path):
+    """A forest without a choice of splitter, a tree without another risk of pruning."""
+    options = {"max_depth": 5, "warm_start": True}
+    for kind in (gb.RandomForestClassifier, gb.ExtraTreesClassifier):
+        whole = kind(n_estimators=7, **options).fit(X, CLASSES, WEIGHT)
+        part = kind(n_estimators=3, **options).fit(X, CLASSES, WEIGHT)
+        header, arrays = FUZZ.parts_of(FUZZ.file_of(part))
+        del header["parameters"]["splitter"]
+        if kind is gb.ExtraTreesClassifier:
+            header["fitted"]["origin"]["splitter"] = "random"
+        (tmp_path / "old.gb").write_bytes(FUZZ.seal(canonical_json(header), arrays))
+        loaded = gb.load_model(tmp_path / "old.gb")
+        assert loaded.splitter == "hist" and loaded.fingerprint() == part.fingerprint()
+        loaded.set_params(n_estimators=7).fit(X, CLASSES, WEIGHT)
+        assert loaded.fingerprint() == whole.fingerprint()
+    tree = gb.DecisionTreeClassifier(ccp_alpha=0.01).fit(X, CLASSES)
+    header, arrays = FUZZ.parts_of(FUZZ.file_of(tree))
+    del header["parameters"]["pruning_risk"]
+    (tmp_path / "old.gb").write_bytes(FUZZ.seal(canonical_json(header), arrays))
+    assert gb.load_model(tmp_path / "old.gb").get_params() == tree.get_params()
 
 
 def test_out_of_bag_importances_after_loading(tmp_path):

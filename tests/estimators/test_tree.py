@@ -1,6 +1,7 @@
 """The decision tree estimators: what they offer, and how they complain."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -393,6 +394,12 @@ COMBINATIONS = {
         Y,
         "cv=.* does not fit the data",
     ),
+    "bins of an exact tree": ({"max_bins": 16}, Y, "max_bins must be 256, .*'exact'.* got 16"),
+    "bins of a random tree": (
+        {"max_bins": 16, "splitter": "random"},
+        Y,
+        "max_bins must be 256, .*'random'.* got 16",
+    ),
     "NaN in y": ({}, np.where(Y == 3, np.nan, Y), "NaN"),
 }
 
@@ -405,6 +412,25 @@ def test_bad_combinations(case):
     with pytest.raises(ValueError, match=message):
         model.set_params(**options).fit(X, y)
     assert model.fingerprint() == before and model.n_features_in_ == 1
+
+
+@pytest.mark.parametrize(("cv", "ccp_alpha"), [(3, 0.0), (ShuffleSplit(3), 0.1)])
+def test_folds_without_a_search_warn(cv, ccp_alpha):
+    """scikit-learn's checks set ``cv`` of every estimator that has it: an error would fail them."""
+    model = DecisionTreeRegressor(cv=cv, ccp_alpha=ccp_alpha)
+    with pytest.warns(
+        UserWarning, match=f"cv=.* is not used: .* needs ccp_alpha='cv'; got ccp_alpha={ccp_alpha}"
+    ) as told:
+        model.fit(X, Y)
+    assert told[0].filename == __file__
+    assert model.fingerprint() == DecisionTreeRegressor(ccp_alpha=ccp_alpha).fit(X, Y).fingerprint()
+
+
+def test_a_path_needs_no_search_by_cross_validation():
+    model = DecisionTreeRegressor(ccp_alpha="cv", cv=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(model.cost_complexity_pruning_path(X, Y).ccp_alphas) > 1
 
 
 def test_bad_class_weight():

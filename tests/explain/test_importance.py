@@ -6,11 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.tree
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import KFold
 
+import gpuboost as gb
 from gpuboost import (
     AdaBoostClassifier,
     AdaBoostRegressor,
@@ -573,3 +575,31 @@ def test_plot_draws_the_highest_features_of_each_method(tmp_path):
         [bar.get_width() for bar in figure.axes[1].patches], found.to_frame().loc[labels, "mda"]
     )
     figure.savefig(tmp_path / "importances.png")
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
+def test_mdi_in_the_unit_of_the_impurity_is_scikit_learns(weighted):
+    """Of one exact tree; a forest has the mean over its trees."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 4)).astype(np.float32).astype(float)
+    y = x[:, 0] * x[:, 1] + x[:, 2] + 0.1 * rng.normal(size=200)
+    weight = rng.integers(500, 1500, 200) / 1024 if weighted else None
+    ours = gb.DecisionTreeRegressor(min_samples_leaf=8).fit(x, y, weight)
+    theirs = sklearn.tree.DecisionTreeRegressor(min_samples_leaf=8, random_state=0)
+    wanted = theirs.fit(x, y, weight).tree_.compute_feature_importances(normalize=False)
+    found = importance.mdi(ours, normalize=False).values
+    np.testing.assert_allclose(found, wanted, rtol=1e-9)
+    np.testing.assert_allclose(importance.mdi(ours).values, found / found.sum())
+    forest = gb.RandomForestRegressor(3, max_depth=3).fit(x, y, weight)
+    trees = [
+        np.bincount(tree.feature[tree.left >= 0], tree.gain[tree.left >= 0], minlength=4)
+        / tree.cover[0]
+        for tree in forest.ensemble_.trees
+    ]
+    np.testing.assert_allclose(
+        importance.mdi(forest, normalize=False).values, np.mean(trees, axis=0)
+    )
+    boosted = gb.GPUBoostRegressor(n_estimators=2).fit(x, y, sample_weight=weight)
+    np.testing.assert_array_equal(
+        importance.mdi(boosted, normalize=False).values, boosted.ensemble_.importance("gain")
+    )

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+from cart_oracle import impurity
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeClassifier as SklearnClassifier
 from sklearn.tree import DecisionTreeRegressor as SklearnRegressor
 
 from gpuboost import DecisionTreeClassifier, DecisionTreeRegressor
-from gpuboost.model.pruning import cut_back, prune, weakest_links
+from gpuboost.model.pruning import CLASS_RISKS, class_risk, cut_back, prune, weakest_links
 
 
 def continuous_rows(classes, n_rows=400, seed=0):
@@ -97,6 +98,67 @@ def test_no_subtree_is_cheaper():
             0
         ] + alpha * leaves.sum()
         assert own == pytest.approx(cost, rel=1e-12)
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+@pytest.mark.parametrize("risk", CLASS_RISKS)
+def test_no_subtree_is_cheaper_by_another_risk(criterion, risk):
+    """All subtrees, their risk counted from the rows; the smallest of the cheapest is the one."""
+    x, y = continuous_rows(True, 160)
+    weight = np.random.default_rng(3).integers(1, 4, len(y)).astype(float)
+    options = {"criterion": criterion, "max_depth": 4, "min_samples_leaf": 2, "pruning_risk": risk}
+    full = DecisionTreeClassifier(**options).fit(x, y, weight)
+    passed = full.decision_path(x).toarray().astype(bool)
+    cost_of = np.array(
+        [weight[p].sum() * impurity(risk, y[p], weight[p]) for p in passed.T]
+    ) / weight.sum()  # fmt: skip
+    everything = list(subtrees(tree_of(full)))
+    path = full.cost_complexity_pruning_path(x, y, weight)
+    assert len(everything) > 20 and path.impurities[-1] == pytest.approx(cost_of[0])
+    assert path.impurities[0] == pytest.approx(cost_of[tree_of(full).left < 0].sum())
+    alphas = np.unique(path.ccp_alphas)
+    for alpha in np.append((alphas[1:] + alphas[:-1]) / 2, alphas[-1] * 2):
+        wanted = min(
+            (round(sum(cost_of[i] for i in leaves) + alpha * len(leaves), 10), len(leaves))
+            for leaves in everything
+        )
+        model = DecisionTreeClassifier(ccp_alpha=alpha, **options).fit(x, y, weight)
+        leaves = model.decision_path(x).toarray()[:, tree_of(model).left < 0].astype(bool)
+        own = sum(weight[p].sum() * impurity(risk, y[p], weight[p]) for p in leaves.T)
+        assert model.get_n_leaves() == wanted[1]
+        assert own / weight.sum() + alpha * wanted[1] == pytest.approx(wanted[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("criterion", CLASS_RISKS)
+@pytest.mark.filterwarnings("ignore:criterion='misclassification'")
+def test_the_criterion_as_the_risk_changes_nothing(criterion):
+    x, y = continuous_rows(True)
+    both = np.column_stack([y, x[:, 3] > 0])
+    for target in (y, both):
+        model = DecisionTreeClassifier(criterion=criterion, max_depth=6).fit(x, target)
+        tree = tree_of(model)
+        np.testing.assert_allclose(
+            class_risk(tree, criterion, model.ensemble_.first_channel), tree.impurity, atol=1e-12
+        )
+
+
+def test_cross_validation_by_another_risk():
+    x, y = continuous_rows(True, 200, seed=2)
+    options = {"ccp_alpha": "cv", "min_samples_leaf": 5}
+    model = DecisionTreeClassifier(pruning_risk="misclassification", **options).fit(x, y)
+    path = DecisionTreeClassifier(
+        pruning_risk="misclassification", min_samples_leaf=5
+    ).cost_complexity_pruning_path(x, y)
+    assert model.ccp_alpha_ in path.ccp_alphas
+    assert model.ccp_alpha_ != DecisionTreeClassifier(**options).fit(x, y).ccp_alpha_
+    tree = tree_of(DecisionTreeClassifier(min_samples_leaf=5).fit(x, y))
+    risk = class_risk(tree, "misclassification", model.ensemble_.first_channel)
+    assert model.get_n_leaves() == prune(tree, model.ccp_alpha_, risk).n_leaves
+
+
+def test_other_risks_are_refused():
+    with pytest.raises(ValueError, match="pruning_risk must be one of .*; got 'squared_error'"):
+        DecisionTreeClassifier(pruning_risk="squared_error").fit(*continuous_rows(True))
 
 
 def test_path_is_nested_and_ends_at_the_root():
