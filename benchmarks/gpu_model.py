@@ -35,7 +35,8 @@ def count_tree(n_features: int, depth: int) -> dict[str, dict[str, int]]:
     """Counts of every kernel for one tree on SAMPLE_ROWS rows."""
     from gpuboost.backend import get_backend
     from gpuboost.config import BoostParams
-    from gpuboost.data.binning import BinMapper
+    from gpuboost.data.features import FeatureMap
+    from gpuboost.data.summary import Summary
     from gpuboost.kernels.emulation import control
     from gpuboost.objectives.losses import OBJECTIVES
     from gpuboost.training.boosting import Booster
@@ -45,11 +46,12 @@ def count_tree(n_features: int, depth: int) -> dict[str, dict[str, int]]:
     y = (x[:, 0] + x[:, 1] * x[:, 2] + rng.normal(size=SAMPLE_ROWS) > 0).astype(float)
     params = BoostParams(max_depth=depth)
     with control.configure(mode="count"), get_backend("cuda", 1) as backend:
-        mapper = BinMapper.fit(x, np.empty(0), params.max_bins, backend)
-        binned = mapper.transform(x, backend, by_rows=True)
-        booster = Booster(
-            mapper, binned, y, np.empty(0), np.zeros(1), OBJECTIVES["log_loss"], params, 0, backend
+        none = np.empty(0)
+        features = FeatureMap.of_numbers(n_features).with_cuts(
+            Summary.of(x, none), params.max_bins, backend
         )
+        binned, objective = features.matrix(x, backend, by_rows=True), OBJECTIVES["log_loss"]
+        booster = Booster(features, binned, y, none, np.zeros(1), objective, params, 0, backend)
         control.clear_kernel_counts()
         booster.round(0, [])
         return control.kernel_counts()

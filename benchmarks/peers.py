@@ -140,9 +140,9 @@ class GPUBoost(Peer):
         return _device.missing(0)
 
     def fit(self, x: np.ndarray, y: np.ndarray) -> FitTime:
-        from gpuboost.data.binning import BinMapper
+        from gpuboost.data.features import FeatureMap
 
-        with _stopwatch(BinMapper, ("fit", "transform")) as binning:
+        with _stopwatch(FeatureMap, ("with_cuts", "matrix")) as binning:
             time_ = super().fit(x, y)
         return FitTime(time_.total, sum(binning))
 

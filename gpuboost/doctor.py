@@ -15,7 +15,8 @@ import numpy as np
 
 from gpuboost.backend import get_backend, n_threads
 from gpuboost.config import BoostParams
-from gpuboost.data.binning import BinMapper
+from gpuboost.data.features import FeatureMap
+from gpuboost.data.summary import Summary
 from gpuboost.estimators.boosting import GPUBoostRegressor
 from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.training.boosting import Booster
@@ -233,12 +234,14 @@ def _kernel_rates(n_rows: int) -> tuple[dict[str, tuple[float, str]], dict[str, 
     model = GPUBoostRegressor(n_estimators=10, max_depth=5, device="cuda").fit(x, y)
     with get_backend("cuda", None) as backend:
         x_there = backend.put(x)
-        mapper = BinMapper.fit(x_there, np.empty(0), 256, backend)
-        binned = mapper.transform(x_there, backend, by_rows=True)
+        features = FeatureMap.of_numbers(x.shape[1]).with_cuts(
+            Summary.of(x_there, np.empty(0)), 256, backend
+        )
+        binned = features.matrix(x_there, backend, by_rows=True)
         # the first loads the kernels; only the first tree of a booster is launched kernel by kernel
         for _ in range(2):
             booster = Booster(
-                mapper,
+                features,
                 binned,
                 y,
                 np.empty(0),

@@ -14,6 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.model_selection import train_test_split
 
 import gpuboost as gb
+from gpuboost.estimators.base import name_columns
 from gpuboost.report import judge
 from gpuboost.report.summary import bars_of, spark
 from gpuboost.report.words import number, percent, seconds
@@ -412,10 +413,9 @@ def test_categories_and_texts_have_their_names(rng, tmp_path):
     # a model from the command line knows texts by its table
     numbers = frame.assign(colour=(frame["colour"] == "red") * 1.0).to_numpy()
     model = gb.GPUBoostRegressor(n_estimators=3).fit(numbers, y)
-    model.table_ = TableSchema(
-        "price", "regression", ["colour", "size"], {"colour": ["green", "red"]}
-    )
-    page = report(model, tmp_path, numbers, y)
+    model.table_ = TableSchema("price", "regression", ["colour", "size"])
+    name_columns(model, model.table_.columns, None, {"colour": ["green", "red"]})
+    page = report(model, tmp_path, frame[model.table_.columns], y)
     line = next(row for row in page.rows if row[0] == "colour" and "text" in row)
     assert line[4].startswith("red ") and "target: price" in page.html
 

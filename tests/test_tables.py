@@ -105,7 +105,7 @@ def test_libsvm_names_its_columns_by_index_and_fills_in_zeros(frame, tmp_path, m
     # a file whose rows have no value of x3 still is a table of the model
     path.write_text("1 1:2.5\n0 2:-1\n")
     schema = TableSchema("y", "binary", data.columns)
-    same(read_validation(open_table(str(path)), schema, [])[0].x, [[2.5, 0, 0], [0, -1, 0]])
+    same(read_validation(open_table(str(path)), schema, {}, [])[0].x, [[2.5, 0, 0], [0, -1, 0]])
 
 
 def test_libsvm_of_absurd_width_is_refused_with_its_size(write):
@@ -411,9 +411,9 @@ def test_growing_without_knowing_the_end():
 
 def test_another_table_for_the_same_model(write):
     data = read(write("a,t,y\n1,x,no\n2,z,yes\n"))
-    schema = TableSchema("y", "binary", data.columns, data.text)
+    schema = TableSchema("y", "binary", data.columns)
     path = write("y,t,more,a\nyes,x,5,1\nno,new,5,\n")
-    part, notes = read_validation(open_table(path), schema, data.target_values)
+    part, notes = read_validation(open_table(path), schema, data.text, data.target_values)
     same(part.x, [[1, 0], [np.nan, np.nan]])
     same(part.y, [1, 0])
     assert notes == [
@@ -421,12 +421,14 @@ def test_another_table_for_the_same_model(write):
         "as missing"
     ]
     with pytest.raises(TableError, match="a class that the training data does not have: 'maybe'"):
-        read_validation(open_table(write("y,t,a\nmaybe,x,1\n")), schema, data.target_values)
+        read_validation(
+            open_table(write("y,t,a\nmaybe,x,1\n")), schema, data.text, data.target_values
+        )
     with pytest.raises(
         TableError, match="column 'a' must hold numbers, as it did in training; line 3 has 'much'"
     ):
         read_validation(
-            open_table(write("y,t,a\nyes,x,1\nyes,x,much\n")), schema, data.target_values
+            open_table(write("y,t,a\nyes,x,1\nyes,x,much\n")), schema, data.text, data.target_values
         )
 
 

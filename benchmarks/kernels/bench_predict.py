@@ -12,6 +12,7 @@ import numpy as np
 from gpuboost.backend import Backend, get_backend
 from gpuboost.benchmarks.stages import report_costs, stage_args
 from gpuboost.benchmarks.timing import best_of
+from gpuboost.data.features import FeatureMap
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.tree import Tree
 
@@ -87,7 +88,7 @@ def main() -> None:
     x[rng.random(x.shape) < 0.05] = np.nan
     columns = bin_columns(x, cuts)
     trees = [random_tree(rng, cuts, args.depth) for _ in range(args.trees)]
-    forest = Ensemble.boosted(trees, np.zeros(1), N_FEATURES)
+    forest = Ensemble.boosted(trees, np.zeros(1), FeatureMap.of_numbers(N_FEATURES))
     expected = np.sum([reference(tree, x, args.depth) for tree in forest.trees], axis=0)
     visits = args.trees * args.depth
     costs = {}

@@ -100,6 +100,10 @@ def describe(model: Any, kind: str) -> dict[str, Any]:
         "outputs": int(getattr(model, "n_outputs_", 1)),
         "classes": _plain(model.classes_) if hasattr(model, "classes_") else None,
         "table": None if schema is None else schema.to_json(),
+        "categories": {
+            ensemble.names()[f]: _plain(values)
+            for f, values in ensemble.features.categories.items()
+        },
         "parameters": parameters,
         "changed": {name: value for name, value in parameters.items() if value != defaults[name]},
     }
@@ -135,7 +139,7 @@ def _print(record: dict[str, Any], kind: str, top: int) -> None:
         "features": f"{record['features']:,}",
     }
     if record["table"] is not None:
-        text = ", ".join(record["table"]["text"])
+        text = ", ".join(record["categories"])
         rows["features"] += f", text: {_cut(text, 80)}" if text else ""
         rows["target"] = f"{record['table']['target']} ({record['table']['task']})"
     if record["classes"] is not None:

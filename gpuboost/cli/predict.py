@@ -20,7 +20,7 @@ from gpuboost.cli.data_options import (
     open_with_options,
 )
 from gpuboost.estimators.saving import load_model
-from gpuboost.model.ensemble import ensemble_of
+from gpuboost.model.ensemble import ensemble_of, on_numbers
 from gpuboost.progress import Progress
 from gpuboost.tables import ModelColumns, Table, TableError
 from gpuboost.tables.errors import check_columns, shortened
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     writable_format(args.out)
     check_output(args.out, args.data, args.model)
     model = load_model(args.model)
-    methods = _methods(model, args)
+    methods = _methods(on_numbers(model), args)
     begin = time.perf_counter()
     table = open_with_options(args.data, args, keep=False)
     try:
@@ -170,9 +170,8 @@ def _columns(model: Any, table: Table, drop: list[str], tell: Any) -> ModelColum
         extra = [name for name in table.names if name not in {*chosen, target}]
         if extra:
             tell(f"note: ignored columns: {shortened(extra)}")
-    categories = ensemble_of(model).categories.values
-    raw = [chosen[f] for f, values in categories.items() if values.dtype.kind in "UO"]
-    return ModelColumns(chosen, {} if schema is None else schema.text, raw)
+    categories = ensemble_of(model).features.categories
+    return ModelColumns(chosen, {chosen[f]: values for f, values in categories.items()})
 
 
 def _blocks(
@@ -184,7 +183,7 @@ def _blocks(
     """
     n_features = len(columns.columns)
     size = max(256, BLOCK_BYTES // (8 * n_features))
-    block = np.empty((size, n_features), object if columns.raw else table.dtype(columns.columns))
+    block = np.empty((size, n_features), table.dtype(columns.columns))
     only_kept = {name for name in kept if name not in columns.columns}
     wanted = [*columns.columns, *(name for name in kept if name in only_kept)]
     # what is only kept is read as it stands: numbers of customers keep all of their digits

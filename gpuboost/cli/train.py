@@ -24,6 +24,7 @@ from gpuboost.cli.parameters import MODELS, check_parameters, make_model, read_p
 from gpuboost.estimators.base import name_columns
 from gpuboost.objectives import scores
 from gpuboost.optional import load
+from gpuboost.report import write_report
 from gpuboost.tables import Part, TrainingData, read_training, read_validation
 from gpuboost.tables.errors import check_columns, shortened
 from gpuboost.tables.schema import TableSchema
@@ -143,7 +144,7 @@ def run(args: argparse.Namespace) -> int:
     found = {"train": _scores(model, *_first(data.train, target.train, SCORED_ROWS))}
     if valid is not None and y_valid is not None:
         found["valid"] = _scores(model, valid.x, y_valid, valid.weight)
-    _dress(model, schema, target, parameters)
+    _dress(model, schema, target, data.text, parameters)
     with naming(args.out):
         model.save_model(args.out)
     timings = {"read": read - begin, "fit": fitted - read}
@@ -203,7 +204,7 @@ def _read(
     finally:
         table.source.close()
     target = settle_target(data, name, args.task)
-    schema = TableSchema(name, target.task, data.columns, data.text)
+    schema = TableSchema(name, target.task, data.columns)
     n = len(data.train.x) + (0 if data.valid is None else len(data.valid.x))
     tell(f"{table.source.label}: {n:,} rows, {len(data.columns):,} features, target {name!r}")
     if data.text:
@@ -246,7 +247,7 @@ def _validation(
     table = open_with_options(args.valid, args)
     try:
         part, notes = read_validation(
-            table, schema, data.target_values, args.weight, int(not args.quiet)
+            table, schema, data.text, data.target_values, args.weight, int(not args.quiet)
         )
     finally:
         table.source.close()
@@ -293,7 +294,13 @@ def _first(part: Part, y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, n
     return part.x[:n], y[:n], None if part.weight is None else part.weight[:n]
 
 
-def _dress(model: Any, schema: TableSchema, target: Target, parameters: dict[str, Any]) -> None:
+def _dress(
+    model: Any,
+    schema: TableSchema,
+    target: Target,
+    texts: dict[str, list[str]],
+    parameters: dict[str, Any],
+) -> None:
     """Give a model that was trained on numbers the names of its features and classes.
 
     The bar was ours, not its owner's wish.
@@ -301,7 +308,7 @@ def _dress(model: Any, schema: TableSchema, target: Target, parameters: dict[str
     if hasattr(model, "verbose"):
         model.verbose = parameters.get("verbose", 0)
     model.table_ = schema
-    name_columns(model, schema.columns, target.classes)
+    name_columns(model, schema.columns, target.classes, texts)
     if target.classes is not None:
         weights = getattr(model, "class_weight", None)
         if isinstance(weights, dict):
@@ -349,7 +356,7 @@ def _record(
         "valid_rows": 0 if valid is None else len(valid.x),
         "rows_without_target": data.n_without_target,
         "features": len(schema.columns),
-        "text_columns": list(schema.text),
+        "text_columns": list(data.text),
         "notes": data.notes,
         "target": schema.target,
         "task": schema.task,
@@ -412,7 +419,8 @@ def _write_report(
         rows, y, weight = valid.x, labels(y_valid), valid.weight
     title = f"{model.table_.target} from {os.path.basename(args.data)}"
     with columns_found():
-        model.report(
+        write_report(
+            model,
             args.report,
             rows,
             y,
@@ -421,4 +429,5 @@ def _write_report(
             train=train,
             timings=timings,
             model_path=args.out,
+            encoded=True,
         )

@@ -28,8 +28,9 @@ from gpuboost.backend import (
     on_host,
 )
 from gpuboost.config import RANGES, BoostParams
-from gpuboost.data.binning import BinMapper
 from gpuboost.data.checks import check_weight, to_native
+from gpuboost.data.features import FeatureMap
+from gpuboost.data.summary import Summary
 from gpuboost.model.ensemble import IMPORTANCE_TYPES, Ensemble, ensemble_of
 from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import resolve_metrics
@@ -38,13 +39,31 @@ from gpuboost.progress import Progress
 from gpuboost.training.boosting import Booster, EvalSet, History, boost
 
 
-def name_columns(model: Any, feature_names: Sequence[str], classes: np.ndarray | None) -> None:
-    """Give a model that was fitted to plain numbers the names of its features and classes."""
+def name_columns(
+    model: Any,
+    feature_names: Sequence[str],
+    classes: np.ndarray | None,
+    texts: Mapping[str, Sequence[str]],
+) -> None:
+    """Give a model that was fitted to plain numbers the names of its features and classes.
+
+    ``texts`` has the values of text columns that the numbers stand for, ascending.
+    """
     model.feature_names_in_ = np.array(feature_names, dtype=object)
     known = ensemble_of(model).classes
     if classes is not None:
         model.classes_, known = classes, [classes]
-    model.ensemble_ = replace(model.ensemble_, feature_names=list(feature_names), classes=known)
+    categories = {}
+    for name, values in texts.items():
+        f = list(feature_names).index(name)
+        numbers = model.ensemble_.features.categories.get(f, np.arange(len(values)))
+        categories[f] = np.array(values, dtype=object)[numbers.astype(np.intp)]
+    model.ensemble_ = replace(
+        model.ensemble_,
+        feature_names=list(feature_names),
+        classes=known,
+        features=model.ensemble_.features.with_categories(categories),
+    )
 
 
 class BaseTrees(BaseEstimator):
@@ -115,8 +134,10 @@ class BaseTrees(BaseEstimator):
         array of shape (n_samples, n_features)
             Numbers; in categorical columns the numbers of the categories.
         """
-        ensemble_of(self)
-        return self._check_x(X, reset=False)
+        features = ensemble_of(self).features
+        if features.categories and device_of(X) is not None:
+            raise ValueError("X must be on the host: the model has columns with categories")
+        return self._check_x(features.encode(X), reset=False)
 
     def _check_x(self, x: Any, reset: bool) -> Any:
         if device_of(x) is not None:
@@ -314,13 +335,15 @@ class BaseBoost(BaseTrees):
                 objective,
                 lambda backend, raw: backend.apply_link(raw, objective.link),
             )
-            mapper = BinMapper.fit(x, weight, params.max_bins, backend)
-            binned = mapper.transform(x, backend, by_rows=True)
+            features = FeatureMap.of_numbers(x.shape[1]).with_cuts(
+                Summary.of(x, weight, y), params.max_bins, backend
+            )
+            binned = features.matrix(x, backend, by_rows=True)
             base_score = objective.base_score(y, weight, n_classes, backend, row_arrays)
             sets = [
                 EvalSet.of(
                     f"validation_{i}",
-                    mapper.transform(ex, backend, by_rows=False),
+                    features.matrix(ex, backend, by_rows=False),
                     ey,
                     ew,
                     base_score,
@@ -330,7 +353,7 @@ class BaseBoost(BaseTrees):
                 for i, ((ex, ey, ew), own) in enumerate(zip(evals, eval_arrays, strict=True))
             ]
             booster = Booster(
-                mapper,
+                features,
                 binned,
                 y,
                 weight,
@@ -428,15 +451,15 @@ class BaseBoost(BaseTrees):
             and x.dtype in (np.float32, np.float64)
             and x.dtype.isnative
             and len(x) > 0
+            and not ensemble.features.categories
         )
         if not plain or x.shape[1] != self.n_features_in_ or hasattr(self, "feature_names_in_"):
-            x = self._check_x(x, reset=False)
+            x = self.check_rows(x)
         with self._backend(x) as backend:
             return finish(backend, ensemble.raw(x, backend))
 
     def _staged(self, x: Any, finish: Callable[[Backend, Any], Any]) -> Iterator[Any]:
-        ensemble = ensemble_of(self)
-        x = self._check_x(x, reset=False)
+        ensemble, x = ensemble_of(self), self.check_rows(x)
         with self._backend(x) as backend:
             for raw in ensemble.staged_raw(x, backend):
                 yield finish(backend, raw)

@@ -15,9 +15,9 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from gpuboost.backend import Backend, check_device, device_of, get_backend, n_threads
-from gpuboost.data.categories import Categories
 from gpuboost.data.checks import check_weight, to_native
-from gpuboost.data.coding import CodedMatrix, code_matrix
+from gpuboost.data.features import FeatureMap
+from gpuboost.data.matrix import FeatureMatrix
 from gpuboost.data.targets import TreeTargets
 from gpuboost.estimators.base import BaseTrees
 from gpuboost.model.ensemble import Ensemble, ensemble_of
@@ -32,36 +32,34 @@ class Training:
     x: np.ndarray  # (n_rows, n_features), category numbers in nominal columns
     targets: TreeTargets
     weight: np.ndarray  # (n_rows,) float64: sample weights times class weights
-    categories: Categories
+    features: FeatureMap
     classes: list[np.ndarray] | None
     y: np.ndarray  # (n_rows, n_outputs): class codes or values
     one_column: bool  # one output
 
-    def coded(self, params: TreeParams, backend: Backend) -> CodedMatrix:
+    def coded(self, params: TreeParams, backend: Backend) -> FeatureMatrix:
         """The features as the splitter wants them."""
         max_bins = params.max_bins if params.splitter == "hist" else None
-        return code_matrix(
-            self.x, self.weight, self.categories.mask(self.x.shape[1]), max_bins, backend
-        )
+        return self.features.matrix_with_borders(self.x, self.weight, max_bins, backend)
 
     def without_weightless_rows(self) -> Training:
         """Only the rows that have a weight, and only their categories; the classes stay."""
         rows = self.weight > 0
         if rows.all():
             return self
-        x, values = self.x[rows], dict(self.categories.values)
-        for f, own in values.items():
+        x, categories = self.x[rows], dict(self.features.categories)
+        for f, values in categories.items():
             # NaN, if there is one, is the last
             numbers, codes = np.unique(x[:, f], return_inverse=True)
             known = ~np.isnan(numbers)
             x[:, f] = np.where(known, np.arange(len(numbers)), np.nan)[codes]
-            values[f] = own[numbers[known].astype(np.int64)]
+            categories[f] = values[numbers[known].astype(np.int64)]
         return replace(
             self,
             x=x,
             targets=self.targets.of_rows(rows),
             weight=self.weight[rows],
-            categories=Categories(values),
+            features=self.features.with_categories(categories),
             y=self.y[rows],
         )
 
@@ -124,14 +122,18 @@ class BaseClassical(BaseTrees):
         Sets n_features_in_ and feature_names_in_.
         """
         self._check_on_host(x)
-        categories = Categories.fit(x, self.categorical_features)
-        if categories.values and self.device not in ("auto", "cpu"):
+        features = None
+        if self.categorical_features is not None:
+            features = FeatureMap.of_table(x, self.categorical_features)
+            x = features.encode(x)
+        if features is not None and features.categories and self.device not in ("auto", "cpu"):
             raise ValueError(
                 f"categorical_features={self.categorical_features!r} is not available on "
                 f"device={self.device!r}: "
                 "encode these columns as numbers, or use device='cpu'"
             )
-        x, y = self._validate(categories.encode(x), y, reset=True, multi_output=True)
+        x, y = self._validate(x, y, reset=True, multi_output=True)
+        features = features or FeatureMap.of_numbers(x.shape[1])
         y = y.reshape(len(y), -1)
         one_column = y.shape[1] == 1
         weight = check_weight(sample_weight, len(x))
@@ -149,13 +151,13 @@ class BaseClassical(BaseTrees):
             codes = np.stack([inverse for _, inverse in parts], axis=1)
             weight = self._with_class_weight(y[:, 0] if one_column else y, weight)
             targets = TreeTargets.of_classes(codes, [len(own) for own in classes])
-            return Training(to_native(x), targets, weight, categories, classes, codes, one_column)
+            return Training(to_native(x), targets, weight, features, classes, codes, one_column)
         y = np.ascontiguousarray(y, np.float64)
         if not np.isfinite(y).all():
             row = int(np.flatnonzero(~np.isfinite(y).all(axis=1))[0])
             raise ValueError(f"y contains NaN or infinity: {y[row]} at row {row}")
         return Training(
-            to_native(x), TreeTargets.of_values(y), weight, categories, None, y, one_column
+            to_native(x), TreeTargets.of_values(y), weight, features, None, y, one_column
         )
 
     #: Whether one class is an error: boosting has nothing to do then, a tree is a leaf.
@@ -176,12 +178,11 @@ class BaseClassical(BaseTrees):
         ensemble = Ensemble(
             trees=trees,
             base_score=np.zeros(data.targets.n_channels),
-            n_features=data.x.shape[1],
+            features=data.features,
             first_channel=data.targets.first_channel,
             tree_weights=np.ones(len(trees)) if tree_weights is None else tree_weights,
             shares=data.classes is not None,
             classes=data.classes,
-            categories=data.categories,
             **{"combine": "mean"} | how,
         )
         self._set_ensemble(ensemble)
@@ -199,7 +200,7 @@ class BaseClassical(BaseTrees):
 
     def _check_x(self, x: Any, reset: bool) -> np.ndarray:
         self._check_on_host(x)
-        return to_native(self._validate(ensemble_of(self).categories.encode(x), reset=reset))
+        return to_native(self._validate(x, reset=reset))
 
     def _check_on_host(self, x: Any) -> None:
         if device_of(x) is not None:
@@ -264,7 +265,7 @@ class BaseClassical(BaseTrees):
 
 def check_middles(data: Training, params: TreeParams) -> None:
     """Cells are halved along numbers only."""
-    if params.splitter == "midpoint" and data.categories.values:
+    if params.splitter == "midpoint" and data.features.categories:
         raise ValueError(
             "categorical_features cannot be used with splitter='midpoint': categories "
             "have no middle"

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from gpuboost.backend import Backend, get_backend
 from gpuboost.config import RANGES
-from gpuboost.data.coding import CodedMatrix, code_matrix
+from gpuboost.data.matrix import FeatureMatrix
 from gpuboost.estimators.classical import BaseClassical, Training, check_counts, check_middles
 from gpuboost.estimators.tree import TREES
 from gpuboost.model.ensemble import ensemble_of
@@ -112,12 +112,9 @@ class BaseForest(BaseClassical):
             check_middles(data, params)
             self._check_targets(data)
             with self._training_backend() as backend:
-                coded = code_matrix(
-                    data.x,
-                    data.weight,
-                    data.categories.mask(data.x.shape[1]),
-                    params.max_bins if self.splitter == "hist" else None,
-                    backend.host,
+                max_bins = params.max_bins if self.splitter == "hist" else None
+                coded = data.features.matrix_with_borders(
+                    data.x, data.weight, max_bins, backend.host
                 )
                 origin = self._origin(
                     data,
@@ -167,10 +164,10 @@ class BaseForest(BaseClassical):
         return self.random_state is None or not hasattr(self.random_state, "randint")
 
     def _origin(
-        self, data: Training, coded: CodedMatrix, params: TreeParams, seed: int
+        self, data: Training, coded: FeatureMatrix, params: TreeParams, seed: int
     ) -> dict[str, Any]:
         """Everything that the trees follow from, by the names that users know."""
-        categories = [(f, values.tolist()) for f, values in data.categories.values.items()]
+        categories = [(f, values.tolist()) for f, values in data.features.categories.items()]
         classes = None if data.classes is None else [own.tolist() for own in data.classes]
         return asdict(params) | {
             "splitter": self.splitter,
@@ -179,11 +176,11 @@ class BaseForest(BaseClassical):
             "class_weight": getattr(self, "class_weight", None),
             "random_state": seed,
             "X": _digest(
-                coded.codes,
+                coded.columns,
                 coded.n_codes,
                 coded.lower,
                 coded.upper,
-                coded.nominal,
+                coded.is_categorical,
                 repr(categories),
             ),
             "y": _digest(data.y, repr(classes)),

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from gpuboost.data.categories import Categories
+from gpuboost.data.features import CATEGORICAL, KINDS, NUMERIC, Feature, FeatureMap
 from gpuboost.estimators.classical import BaseClassical
 from gpuboost.estimators.forest_base import BaseForest
 from gpuboost.model.ensemble import Ensemble, ensemble_of
@@ -65,6 +65,7 @@ def put_boosting(model: Any, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     fitted: dict[str, Any] = {
         "evals": [[name, list(metrics)] for name, metrics in model.evals_result_.items()],
         "best": best,
+        "categories": _put_features(ensemble.features, arrays),
         "link": {"name": ensemble.link.name, "scale": float(ensemble.link.scale)},
     }
     if is_classifier(model):
@@ -76,7 +77,7 @@ def take_boosting(fitted: Any, given: Given) -> dict[str, Any]:
     """The fitted attributes of gradient boosting."""
     record(
         fitted,
-        {"evals", "best", "link"} | ({"classes"} if given.classifies else set()),
+        {"categories", "evals", "best", "link"} | ({"classes"} if given.classifies else set()),
         "the fitted state",
     )
     out: dict[str, Any] = {}
@@ -94,7 +95,8 @@ def take_boosting(fitted: Any, given: Given) -> dict[str, Any]:
     trees = take_trees(given.arrays, given.n_features, 1, {}, base_score=largest, described=False)
     need(len(trees) % n_outputs == 0, f"{len(trees)} trees cannot be shared by {n_outputs} outputs")
     taken = _take_link(fitted["link"], link)
-    ensemble = Ensemble.boosted(trees, base_score, given.n_features, taken)
+    features = _take_features(fitted["categories"], given)
+    ensemble = Ensemble.boosted(trees, base_score, features, taken)
     if given.classifies:
         ensemble = replace(ensemble, classes=[out["classes_"]])
     n_rounds = ensemble.n_rounds
@@ -150,11 +152,10 @@ def _take_evals(evals: Any, n_rounds: int, arrays: Arrays) -> dict[str, dict[str
 def _put_classical(model: BaseClassical, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     ensemble = ensemble_of(model)
     put_trees(ensemble.trees, arrays)
-    categories = [
-        [int(f), _put_distinct(values, f"categories/{f}", arrays, f"the categories of feature {f}")]
-        for f, values in ensemble.categories.values.items()
-    ]
-    fitted: dict[str, Any] = {"categories": categories, "vote": ensemble.vote}
+    fitted: dict[str, Any] = {
+        "categories": _put_features(ensemble.features, arrays),
+        "vote": ensemble.vote,
+    }
     if is_classifier(model):
         classes = ensemble.classes or []
         fitted["classes"] = [
@@ -195,40 +196,56 @@ def _take_classical(
         )
     need(type(fitted["vote"]) is bool, "vote is neither true nor false")
     need(given.classifies or not fitted["vote"], "trees vote, but there are no classes")
-    categories = _take_categories(fitted["categories"], given)
-    n_categories = {f: len(values) for f, values in categories.values.items()}
+    features = _take_features(fitted["categories"], given)
+    n_categories = {
+        f: len(values)
+        for f, values in features.categories.items()
+        if features.features[f].kind == CATEGORICAL
+    }
     trees = take_trees(
         given.arrays, given.n_features, sum(sizes), n_categories, shares=given.classifies
     )
     ensemble = Ensemble(
         trees=trees,
         base_score=np.zeros(sum(sizes)),
-        n_features=given.n_features,
+        features=features,
         first_channel=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
         tree_weights=np.ones(len(trees)),
         combine="mean",
         vote=fitted["vote"],
         shares=given.classifies,
         classes=classes if given.classifies else None,
-        categories=categories,
     )
     return out | {"ensemble_": ensemble, "n_outputs_": len(sizes)}
 
 
-def _take_categories(value: Any, given: Given) -> Categories:
+def _put_features(features: FeatureMap, arrays: dict[str, np.ndarray]) -> list[Any]:
+    """Number, kind and categories of each feature that has categories."""
+    return [
+        [
+            f,
+            features.features[f].kind,
+            _put_distinct(values, f"categories/{f}", arrays, f"the categories of feature {f}"),
+        ]
+        for f, values in features.categories.items()
+    ]
+
+
+def _take_features(value: Any, given: Given) -> FeatureMap:
     need(isinstance(value, list), "the categories are not a list")
-    out: dict[int, np.ndarray] = {}
+    features = [Feature()] * given.n_features
     last = -1
     for entry in value:
         need(
-            isinstance(entry, list) and len(entry) == 2,
-            "the categories are not pairs of a feature and values",
+            isinstance(entry, list) and len(entry) == 3,
+            "the categories are not a list of a feature, its kind and its values",
         )
-        last = whole(entry[0], last + 1, given.n_features - 1, "a nominal feature")
-        out[last] = _take_distinct(
-            entry[1], f"categories/{last}", given.arrays, f"the categories of feature {last}"
-        )
-    return Categories(out)
+        last = whole(entry[0], last + 1, given.n_features - 1, "a feature with categories")
+        need(entry[1] in KINDS and entry[1] != NUMERIC, "a feature with categories has no kind")
+        name = f"the categories of feature {last}"
+        values = _take_distinct(entry[2], f"categories/{last}", given.arrays, name)
+        features[last] = Feature(entry[1], values)
+    return FeatureMap(features)
 
 
 # --- one tree

@@ -277,7 +277,7 @@ class BaseDecisionTree(BaseClassical):
         """
         ensemble = ensemble_of(self)
         x, y = self._validate(
-            ensemble.categories.encode(X_val), y_val, reset=False, multi_output=True
+            ensemble.features.encode(X_val), y_val, reset=False, multi_output=True
         )
         y = y.reshape(len(y), -1)
         if y.shape[1] != self.n_outputs_:

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from gpuboost.backend import get_backend
-from gpuboost.data.categories import nominal_columns
+from gpuboost.data.categorical import categorical_columns
 from gpuboost.explain.out_of_bag import (
     Bagged,
     improvements_by_tree,
@@ -231,7 +231,8 @@ def _without(model: Any, X: Any, j: int) -> Any:
     chosen = getattr(model, "categorical_features", None)
     if chosen is not None and not isinstance(chosen, str):
         model.set_params(
-            categorical_features=[f - (f > j) for f in nominal_columns(X, chosen) if f != j] or None
+            categorical_features=[f - (f > j) for f in categorical_columns(X, chosen) if f != j]
+            or None
         )
     return model
 

@@ -174,7 +174,7 @@ def words_for(model: Any, number: int, feature_names: Any, decimals: int) -> Tre
     return TreeWords(
         tree=ensemble.trees[number],
         names=names,
-        categories=ensemble.categories.values,
+        categories=ensemble.features.categories,
         classes=ensemble.classes if ensemble.shares else None,
         first_channel=ensemble.first_channel,
         decimals=int(decimals),

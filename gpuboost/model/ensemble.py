@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -12,8 +13,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from gpuboost.backend import Backend
-from gpuboost.data.binning import cut_table
-from gpuboost.data.categories import Categories
+from gpuboost.data.features import KINDS, FeatureMap, cut_table
 from gpuboost.dtypes import MAX_VALUE_BINS, WALK_NODE
 from gpuboost.model.tree import Tree
 from gpuboost.objectives.links import IDENTITY, Link
@@ -39,7 +39,7 @@ class Ensemble:
 
     trees: list[Tree]
     base_score: np.ndarray  # (n_channels,) float64
-    n_features: int
+    features: FeatureMap
     first_channel: np.ndarray  # (n_outputs + 1,) int32: channels of each output
     tree_weights: np.ndarray  # (n_trees,) float64
     combine: str = "sum"
@@ -47,24 +47,23 @@ class Ensemble:
     vote: bool = False  # a leaf says 1 for its best class instead of what it holds
     shares: bool = False  # what nodes say are shares of classes
     classes: list[np.ndarray] | None = None  # of each output; None: numbers
-    categories: Categories = field(default_factory=lambda: Categories({}))
     feature_names: list[str] | None = None
     n_used: int = -1  # trees that predictions use, the first ones; -1: all
     _cut_tables: dict[str, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def boosted(
-        cls, trees: list[Tree], base_score: np.ndarray, n_features: int, link: Link = IDENTITY
+        cls, trees: list[Tree], base_score: np.ndarray, features: FeatureMap, link: Link = IDENTITY
     ) -> Ensemble:
         """Trees of gradient boosting, one for each output in turn."""
         first_channel = np.array([0, len(base_score)], np.int32)
-        return cls(trees, base_score, n_features, first_channel, np.ones(len(trees)), link=link)
+        return cls(trees, base_score, features, first_channel, np.ones(len(trees)), link=link)
 
     @classmethod
     def of_tree(cls, tree: Tree, n_features: int, first_channel: np.ndarray) -> Ensemble:
-        """One classical tree."""
-        base_score = np.zeros(tree.n_channels)
-        return cls([tree], base_score, n_features, first_channel, np.ones(1), combine="mean")
+        """One classical tree, for rows of numbers."""
+        base_score, features = np.zeros(tree.n_channels), FeatureMap.of_numbers(n_features)
+        return cls([tree], base_score, features, first_channel, np.ones(1), combine="mean")
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what can be derived."""
@@ -72,6 +71,11 @@ class Ensemble:
         return {name: self.__dict__[name] for name in names} | {"_cut_tables": {}}
 
     # --- its parts
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the rows to predict."""
+        return len(self.features)
 
     @property
     def n_channels(self) -> int:
@@ -201,10 +205,11 @@ class Ensemble:
         kind = f"{self.combine} {self.link} {self.vote} {self.shares}"
         sizes = [self.n_features, self.n_channels, len(self.trees), self.n_outputs]
         digest = hashlib.sha256(kind.encode() + np.array(sizes, "<i8").tobytes())
-        features = np.array(list(self.categories.values), np.int64)
-        for values in (self.base_score, self.first_channel, self.tree_weights, features):
+        categories = self.features.categories
+        kinds = [KINDS.index(feature.kind) for feature in self.features.features]
+        for values in (self.base_score, self.first_channel, self.tree_weights, np.array(kinds)):
             digest.update(values.astype("<f8").tobytes())
-        for values in self.categories.values.values():
+        for values in categories.values():
             text = values.dtype.kind in "OUS"
             digest.update(
                 "\0".join(map(str, values)).encode() if text else values.astype("<f8").tobytes()
@@ -305,6 +310,17 @@ def ensemble_of(model: Any) -> Ensemble:
             "this method"
         )
     return ensemble
+
+
+def on_numbers(model: Any) -> Any:
+    """A copy of a fitted estimator that predicts what its ``check_rows`` returns.
+
+    It compares no names, and columns with categories hold their numbers.
+    """
+    plain, ensemble = copy.copy(model), ensemble_of(model)
+    plain.__dict__.pop("feature_names_in_", None)
+    plain.ensemble_ = replace(ensemble, features=FeatureMap.of_numbers(ensemble.n_features))
+    return plain
 
 
 def _begins(sizes: list[int]) -> np.ndarray:

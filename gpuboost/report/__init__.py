@@ -30,15 +30,19 @@ def write_report(
     train: Any,
     timings: Mapping[str, float] | None,
     model_path: Any,
+    encoded: bool = False,
 ) -> None:
-    """What the estimators' method ``report`` does: check the arguments, write the page."""
+    """What the estimators' method ``report`` does: check the arguments, write the page.
+
+    If ``encoded``, X and the training rows are what the estimator's ``check_rows`` returns.
+    """
     target = _check_path(path)
     _check_pair("X", X, "y", y)
     if X is None and sample_weight is not None:
         raise ValueError("sample_weight was given without X and y")
     checked = _check_timings(timings)
     given = _check_train(train)
-    page = _page(model, X, y, sample_weight, title, given, checked, model_path)
+    page = _page(model, X, y, sample_weight, title, given, checked, model_path, encoded)
     with atomic_write(target) as file:
         file.write(page.encode("utf-8"))
 
@@ -52,6 +56,7 @@ def _page(
     train: Any,
     timings: dict[str, float],
     model_path: Any,
+    encoded: bool,
 ) -> str:
     """The text of the page."""
     jinja2 = load("jinja2", "a report")
@@ -61,7 +66,7 @@ def _page(
     from gpuboost.report.words import seconds
 
     names = y if X is not None else train[1] if train is not None else None
-    subject = Subject.of(model, names)
+    subject = Subject.of(model, names, encoded)
     sets = {}
     if X is not None:
         sets["these rows"] = sections.Judged.of(subject, subject.rows(X, y, sample_weight, "X"))

@@ -5,16 +5,14 @@ A fitted model, and rows to judge it on, in the forms that the other modules wor
 
 from __future__ import annotations
 
-import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gpuboost.backend import on_host
-from gpuboost.data.categories import Categories
 from gpuboost.data.checks import check_numbers, check_weight, class_codes
-from gpuboost.model.ensemble import Ensemble, ensemble_of
+from gpuboost.model.ensemble import Ensemble, ensemble_of, on_numbers
 from gpuboost.model.tree import Tree
 
 
@@ -83,28 +81,22 @@ class Subject:
     outputs: list[Output]
     names: list[str]
     values: dict[int, list[str]]  # of columns that stand for texts: what their numbers mean
+    encoded: bool  # whether rows have numbers in these columns
 
     @classmethod
-    def of(cls, model: Any, y: Any = None) -> Subject:
+    def of(cls, model: Any, y: Any = None, encoded: bool = False) -> Subject:
         """Look at a fitted model; ``y`` may know the names of the targets."""
         ensemble = ensemble_of(model)
         table = getattr(model, "table_", None)
         given = table.columns if table is not None else ensemble.names()
         names = [printable(name) for name in given]
-        categories = ensemble.categories.values
-        values = {f: [printable(value) for value in own] for f, own in categories.items()}
-        if table is not None:
-            values |= {
-                f: [printable(value) for value in table.text[name]]
-                for f, name in enumerate(table.columns)
-                if name in table.text
-            }
-        return cls(model, _plain(model), _outputs(model, y, table), names, values)
+        categories = ensemble.features.categories
+        values = {f: [printable(value) for value in known] for f, known in categories.items()}
+        return cls(model, on_numbers(model), _outputs(model, y, table), names, values, encoded)
 
     def rows(self, X: Any, y: Any, sample_weight: Any, name: str) -> Rows:
         """Check rows that were given; ``name`` is what errors call them."""
-        model = self.model
-        x = on_host(model.check_rows(X))
+        x = on_host((self.plain if self.encoded else self.model).check_rows(X))
         weight = check_weight(on_host(sample_weight), len(x), f"sample_weight of {name}")
         table = np.asarray(on_host(y))
         table = table.reshape(len(table), -1) if table.ndim else table
@@ -154,17 +146,6 @@ class Subject:
     def has_bags(self) -> bool:
         """Whether it is a forest that knows which rows each tree was grown on."""
         return getattr(self.model, "_bags", None) is not None
-
-
-def _plain(model: Any) -> Any:
-    """A copy that takes checked matrices.
-
-    No names to compare, category numbers instead of categories.
-    """
-    plain = copy.copy(model)
-    plain.__dict__.pop("feature_names_in_", None)
-    plain.ensemble_ = replace(ensemble_of(model), categories=Categories({}))
-    return plain
 
 
 def _outputs(model: Any, y: Any, table: Any) -> list[Output]:

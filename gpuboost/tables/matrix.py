@@ -5,12 +5,13 @@ Rows go straight from a batch to their place, there is no second copy of the tab
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from gpuboost.data.categorical import category_numbers
 from gpuboost.progress import Progress
 from gpuboost.tables.batch import Batch, Table
 from gpuboost.tables.columns import KnownTexts, Texts, to_numbers
@@ -296,34 +297,35 @@ class ModelColumns:
     ----------
     columns : sequence of str
         The model's features, by their names in the table.
-    text : dict
-        Values of those that were text in training, ascending.
-    raw : sequence of str
-        Features that the model takes as text, and knows the categories of itself.
+    categories : dict
+        Categories of columns that have some, ascending; those of texts are read as text.
     """
 
-    def __init__(
-        self, columns: Sequence[str], text: dict[str, list[str]], raw: Sequence[str] = ()
-    ) -> None:
-        self.columns, self.raw = list(columns), set(raw)
-        self.known = {name: KnownTexts(values) for name, values in text.items()}
+    def __init__(self, columns: Sequence[str], categories: Mapping[str, Any]) -> None:
+        self.columns = list(columns)
+        self.known: dict[str, KnownTexts] = {}
+        self.numbers: dict[str, np.ndarray] = {}
+        for name, values in categories.items():
+            if np.asarray(values).dtype.kind in "OU":
+                self.known[name] = KnownTexts(values)
+            else:
+                self.numbers[name] = values
 
     @property
     def text(self) -> set[str]:
         """Columns to read as text."""
-        return self.raw | set(self.known)
+        return set(self.known)
 
     def features(self, batch: Batch) -> list[np.ndarray]:
         """Columns of a batch as numbers."""
-        return [self._column(name, batch.columns[name]) for name in self.columns]
+        return [self.column(name, batch.columns[name]) for name in self.columns]
 
-    def _column(self, name: str, column: Any) -> np.ndarray:
-        if name in self.raw:
-            return np.array(
-                column.tolist() if isinstance(column, np.ndarray) else column.to_pylist(),
-                dtype=object,
-            )
-        return self.known[name].code(column) if name in self.known else to_numbers(column)
+    def column(self, name: str, column: Any) -> np.ndarray:
+        """One of them as numbers."""
+        if name in self.known:
+            return self.known[name].code(column)
+        numbers = to_numbers(column)
+        return category_numbers(numbers, self.numbers[name]) if name in self.numbers else numbers
 
     def unknown_texts(self) -> list[str]:
         """A sentence for each column with texts that training has not seen."""
@@ -339,6 +341,7 @@ class ModelColumns:
 def read_validation(
     table: Table,
     schema: TableSchema,
+    text: Mapping[str, Sequence[str]],
     target_values: Sequence[str],
     weight: str | None = None,
     verbose: int = 0,
@@ -350,7 +353,9 @@ def read_validation(
     table : Table
         An open table.
     schema : TableSchema
-        How the columns of the training data became features.
+        The columns of the training data.
+    text : mapping of str to sequence of str
+        Values of the text columns of the training data, ascending.
     target_values : sequence of str
         Texts of the target, ascending; none if it holds numbers.
     weight : str, default=None
@@ -368,15 +373,15 @@ def read_validation(
     where = table.source.label
     wanted = [*schema.columns, schema.target, *([weight] if weight else [])]
     check_columns(where, table.missing(wanted), table.names)
-    text = {**schema.text, **({schema.target: list(target_values)} if target_values else {})}
-    columns = ModelColumns(schema.columns, text)
+    texts = {**text, **({schema.target: list(target_values)} if target_values else {})}
+    columns = ModelColumns(schema.columns, texts)
     out, n_without = (
         _Collector(len(schema.columns), table.dtype(schema.columns), weight is not None),
         0,
     )
     with Progress(table.total, f"reading {where}", table.unit, verbose, scaled=True) as progress:
         for batch in table.batches(wanted, columns.text, progress.advance):
-            y = columns._column(schema.target, batch.columns[schema.target])
+            y = columns.column(schema.target, batch.columns[schema.target])
             if target_values and columns.known[schema.target].n_unknown:
                 unknown = columns.known[schema.target].example
                 raise TableError(

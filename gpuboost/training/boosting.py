@@ -11,7 +11,8 @@ import numpy as np
 
 from gpuboost.backend import Backend, Grower
 from gpuboost.config import BoostParams
-from gpuboost.data.binning import BinMapper, BinnedMatrix
+from gpuboost.data.features import FeatureMap
+from gpuboost.data.matrix import FeatureMatrix
 from gpuboost.dtypes import GROWTH, LEAFWISE, PACKED, ROW
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.tree import Tree
@@ -92,7 +93,7 @@ class EvalSet:
     """
 
     name: str
-    binned: BinnedMatrix
+    binned: FeatureMatrix
     y: Any
     weight: Any
     raw: Any
@@ -102,7 +103,7 @@ class EvalSet:
     def of(
         cls,
         name: str,
-        binned: BinnedMatrix,
+        binned: FeatureMatrix,
         y: np.ndarray,
         weight: np.ndarray,
         base_score: np.ndarray,
@@ -120,8 +121,8 @@ class Booster:
 
     def __init__(
         self,
-        mapper: BinMapper,
-        binned: BinnedMatrix,
+        features: FeatureMap,
+        binned: FeatureMatrix,
         y: np.ndarray,
         weight: np.ndarray,
         base_score: np.ndarray,
@@ -131,9 +132,9 @@ class Booster:
         backend: Backend,
         row_arrays: Mapping[str, Any] | None = None,
     ) -> None:
-        self.mapper, self.binned = mapper, binned
+        self.feature_map, self.binned = features, binned
         self.objective, self.params, self.seed, self.backend = objective, params, seed, backend
-        n_rows, n_outputs, n_features = len(y), len(base_score), len(mapper.cuts)
+        n_rows, n_outputs, n_features = len(y), len(base_score), len(features)
         usable = (
             np.arange(n_rows, dtype=ROW)
             if not weight.size
@@ -174,6 +175,7 @@ class Booster:
             np.arange(n_features, dtype=np.int32)[: self.limits.tree_features]
         )
         self.draw_features = self.limits.tree_features < n_features
+        self.cut_table = features.cut_table()
 
     def round(self, number: int, evals: list[EvalSet]) -> None:
         """One boosting round: a tree for each output, added to all raw scores."""
@@ -208,7 +210,7 @@ class Booster:
             backend.begin_tree(sums, k, self.rooms, keys, self.growth)
             backend.quantize(self.g[k], self.h[k], self.weight, self.growth, self.nearest, self.gh)
             if self.draw_features:
-                backend.draw_features(len(self.mapper.cuts), self.growth, self.features)
+                backend.draw_features(len(self.feature_map), self.growth, self.features)
             self.grower.grow(rows, self.features, self.gh, self.growth)
             self.grower.finish(
                 rows, self.g[k], self.h[k], self.weight, self.growth, float(params.learning_rate)
@@ -259,11 +261,8 @@ class Booster:
 
         All of them if asked for everything.
         """
-        taken = self.grower.take_trees(everything)
-        return [
-            _tree(nodes, values, cover, counts, self.mapper.table)
-            for nodes, values, cover, counts in taken
-        ]
+        taken, cuts = self.grower.take_trees(everything), self.cut_table
+        return [_tree(nodes, values, cover, counts, cuts) for nodes, values, cover, counts in taken]
 
 
 def _tree(
@@ -420,6 +419,6 @@ def boost(
     booster.check_gradients(watch.n_seen)
     trees += booster.take_trees(everything=True)
     del trees[watch.n_seen * len(base_score) :]
-    n_features, link = len(booster.mapper.cuts), booster.objective.link
-    ensemble = Ensemble.boosted(trees, base_score, n_features, link)
+    features, link = booster.feature_map.without_cuts(), booster.objective.link
+    ensemble = Ensemble.boosted(trees, base_score, features, link)
     return ensemble, History(watch.results, watch.best_round, watch.best_score)

@@ -16,7 +16,7 @@ import numpy as np
 
 from gpuboost.backend import Backend
 from gpuboost.config import NO_DEPTH_LIMIT, Number
-from gpuboost.data.coding import CodedMatrix
+from gpuboost.data.matrix import FeatureMatrix
 from gpuboost.data.targets import TreeTargets
 from gpuboost.dtypes import (
     ABSOLUTE,
@@ -162,7 +162,7 @@ class TreeGrower:
 
     def __init__(
         self,
-        coded: CodedMatrix,
+        coded: FeatureMatrix,
         targets: TreeTargets,
         params: TreeParams,
         backend: Backend,

@@ -208,7 +208,7 @@ class CpuBackend:
     def make_grower(self, binned, limits):
         """A grower with buffers for every tree of a fit."""
         tell_of_compilation(growth.grow)
-        return CpuGrower(self.team, binned.columns, binned.bins, binned.n_bins, limits)
+        return CpuGrower(self.team, binned.columns, binned.by_rows, binned.n_bins, limits)
 
     def make_tree_grower(self, coded, probability, first_channel, n_ranks):
         """A grower of classical trees with buffers for one of them at a time.
@@ -470,8 +470,8 @@ class CpuTreeGrower:
 
     def __init__(self, coded, probability, first_channel, n_ranks):
         self.coded = Coded(
-            coded.codes.reshape(-1), coded.by_rows.reshape(-1), coded.n_codes, coded.begin,
-            coded.lower, coded.upper, coded.nominal, probability,
+            coded.columns.reshape(-1), coded.by_rows.reshape(-1), coded.n_codes, coded.begin,
+            coded.lower, coded.upper, coded.is_categorical, probability,
         )  # fmt: skip
         self.first_channel, self.n_ranks = first_channel, n_ranks
         self.work = None

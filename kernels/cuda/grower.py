@@ -50,7 +50,7 @@ class CudaGrower:
 
     def __init__(self, backend, binned, limits):
         cp = cupy()
-        self.bins, self.limits, self.group_features = binned.bins, limits, backend.group_features
+        self.bins, self.limits, self.group_features = binned.by_rows, limits, backend.group_features
         self.n_features, self.n_used = len(binned.n_bins), limits.tree_features
         self.n_rows = binned.n_rows
         self.masked = limits.sample_columns
@@ -291,7 +291,7 @@ class CudaGrower:
 
     def add_tree(self, binned, raw):
         """Add the tree to the raw scores of rows of another matrix with the same bins."""
-        self._walk(binned.bins, binned.n_rows, raw)
+        self._walk(binned.by_rows, binned.n_rows, raw)
 
     def _walk(self, bins, n_rows, raw):
         predict.ADD_BINNED_TREE(

@@ -40,7 +40,7 @@ class CudaTreeGrower:
         self.max_codes = int(coded.n_codes.max())
         self.arrays = [
             backend.put(a)
-            for a in (coded.codes, coded.n_codes, coded.begin, coded.lower, coded.upper)
+            for a in (coded.columns, coded.n_codes, coded.begin, coded.lower, coded.upper)
         ]
         self.first_channel = backend.put(first_channel)
         self.labels = None

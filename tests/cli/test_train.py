@@ -86,12 +86,13 @@ def test_texts_are_numbered_in_ascending_order(csv, frame):
         colour=frame.colour.map({"blue": 0, "green": 1, "red": 2})
     )
     model = gb.GPUBoostClassifier(n_estimators=8, max_depth=3).fit(x, frame.good)
-    assert loaded.fingerprint() == model.fingerprint()
     assert loaded.classes_.tolist() == ["no", "yes"]
     assert loaded.feature_names_in_.tolist() == ["a", "b", "c", "colour"]
-    assert loaded.table_.text == {"colour": ["blue", "green", "red"]}
+    assert loaded.ensemble_.features.categories[3].tolist() == ["blue", "green", "red"]
+    assert loaded.ensemble_.features.features[3].kind == "ordinal"
     assert loaded.table_.task == "binary"
-    np.testing.assert_array_equal(loaded.predict_proba(x), model.predict_proba(x))
+    texts = frame[["a", "b", "c", "colour"]]
+    np.testing.assert_array_equal(loaded.predict_proba(texts), model.predict_proba(x))
 
 
 @pytest.mark.parametrize("name", ["forest", "extra-trees", "tree", "adaboost"])
@@ -121,8 +122,7 @@ def test_other_models_split_texts_into_sets(name, csv, frame, capsys):
         categorical_features=["colour"],
         **({} if name == "tree" else {"n_estimators": 3}),
     ).fit(x, frame.grade)
-    coded = x.assign(colour=x.colour.map({"blue": 0, "green": 1, "red": 2}))
-    np.testing.assert_array_equal(loaded.predict(coded), model.predict(x))
+    np.testing.assert_array_equal(loaded.predict(x), model.predict(x))
     assert result(capsys)["classes"] == [0, 1, 2]
 
 
@@ -156,7 +156,7 @@ def test_the_report_is_about_the_rows_that_were_held_out(csv, monkeypatch):
     def report(model, path, x, y, sample_weight, **more):
         asked.update(more, path=path, shape=x.shape, labels=set(y), sample_weight=sample_weight)
 
-    monkeypatch.setattr(gb.GPUBoostClassifier, "report", report, raising=False)
+    monkeypatch.setattr("gpuboost.cli.train.write_report", report)
     assert train("--target", "good", "--drop", "price,grade", *FEW, "--report", "page.html") == 0
     assert (
         asked["path"] == "page.html"
@@ -218,7 +218,9 @@ def test_a_table_to_watch_and_early_stopping(csv, frame, capsys):
     )
     model = gb.GPUBoostClassifier(early_stopping_rounds=3, learning_rate=0.5)
     model.fit(x[:400], frame.good[:400], eval_set=(x[400:], frame.good[400:]))
-    assert record["fingerprint"] == model.fingerprint()
+    rows = frame[["a", "b", "c", "colour"]]
+    loaded = gb.load_model("model.gb")
+    np.testing.assert_array_equal(loaded.predict_proba(rows), model.predict_proba(x))
     assert record["best_round"] == model.best_iteration_ + 1
     assert record["metrics"]["valid"]["logloss"] == pytest.approx(model.best_score_, rel=1e-12)
 

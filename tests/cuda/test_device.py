@@ -16,7 +16,8 @@ import workload
 from gpuboost import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.backend import get_backend
 from gpuboost.config import BoostParams
-from gpuboost.data.binning import BinMapper
+from gpuboost.data.features import FeatureMap
+from gpuboost.data.summary import Summary
 from gpuboost.kernels.emulation import control
 from gpuboost.objectives.links import IDENTITY
 from gpuboost.objectives.losses import OBJECTIVES, mean_score
@@ -41,10 +42,13 @@ def emulated(monkeypatch):
 
 def make_booster(backend, x, y, **options):
     params = BoostParams(**options)
-    mapper = BinMapper.fit(x, np.empty(0), params.max_bins, backend)
-    binned = mapper.transform(x, backend, by_rows=True)
+    none = np.empty(0)
+    features = FeatureMap.of_numbers(x.shape[1]).with_cuts(
+        Summary.of(x, none), params.max_bins, backend
+    )
+    binned = features.matrix(x, backend, by_rows=True)
     loss = OBJECTIVES["log_loss"]
-    return Booster(mapper, binned, y, np.empty(0), np.zeros(1), loss, params, 0, backend)
+    return Booster(features, binned, y, none, np.zeros(1), loss, params, 0, backend)
 
 
 @pytest.mark.parametrize("policy", ["depthwise", "leafwise", "symmetric"])

@@ -9,7 +9,8 @@ import pytest
 
 from gpuboost import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.backend import device_of, get_backend
-from gpuboost.data.binning import SAMPLE_ROWS, BinMapper
+from gpuboost.data.summary import SAMPLE_ROWS, Summary
+from gpuboost.dtypes import MAX_VALUE_BINS
 from gpuboost.kernels.cuda import _device
 from gpuboost.kernels.cuda import binning as cuda_binning
 from gpuboost.kernels.emulation import control
@@ -315,9 +316,9 @@ def test_host_input_is_recognised_without_a_look_at_cuda(monkeypatch):
 
 def both_cuts(cp, x, weight, max_bins=256):
     with get_backend("cpu", 1) as backend:
-        host = BinMapper.fit(x, weight, max_bins, backend).cuts
+        host = Summary.of(x, weight).cuts(min(max_bins, MAX_VALUE_BINS), backend)
     with get_backend("cuda", 1) as backend:
-        return host, BinMapper.fit(cp.asarray(x), weight, max_bins, backend).cuts
+        return host, Summary.of(cp.asarray(x), weight).cuts(min(max_bins, MAX_VALUE_BINS), backend)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

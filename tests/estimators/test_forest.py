@@ -34,7 +34,7 @@ from gpuboost import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from gpuboost.data.coding import code_matrix
+from gpuboost.data.features import FeatureMap
 from gpuboost.data.targets import TreeTargets
 from gpuboost.estimators.tree import TREES
 from gpuboost.training.trees import GrowingTree, TreeGrower, TreeParams
@@ -210,7 +210,7 @@ def test_one_tree_on_all_rows_and_features_is_a_plain_tree(kind, backend):
         TreeTargets.of_classes(y[:, None], [3]) if classes else TreeTargets.of_values(y[:, None])
     )
     splitter = "random" if kind in (ExtraTreesClassifier, ExtraTreesRegressor) else "hist"
-    coded = code_matrix(x, np.ones(len(x)), np.zeros(x.shape[1], np.uint8), 256, backend)
+    coded = FeatureMap.of_numbers(x.shape[1]).matrix_with_borders(x, np.ones(len(x)), 256, backend)
     grower = TreeGrower(
         coded, targets, TreeParams("gini" if classes else "squared_error", splitter), backend
     )

@@ -125,7 +125,7 @@ def test_a_pruned_tree_can_be_pruned_again(tmp_path):
 
 def test_the_schema_of_a_table_is_kept(tmp_path):
     model = boosted(gb.GPUBoostRegressor, Y)
-    model.table_ = TableSchema("price", "regression", ["a", "b", "c", "d"], {"b": ["x", "y"]})
+    model.table_ = TableSchema("price", "regression", ["a", "b", "c", "d"])
     assert round_trip(model, tmp_path).table_ == model.table_
     model.table_ = TableSchema("price", "regression", ["a", "b"])
     with pytest.raises(
@@ -164,7 +164,7 @@ def test_categories_of_any_kind(values, tmp_path):
 def test_categories_that_are_no_numbers_texts_or_times_say_so(tmp_path):
     column = np.array([(1, 2), (3, 4)] * 10 + [None], dtype=object)[:20, None]
     model = gb.DecisionTreeRegressor(categorical_features=[0]).fit(column, np.arange(20.0))
-    model.ensemble_.categories.values[0][:] = [complex(1), complex(2)]
+    model.ensemble_.features.categories[0][:] = [complex(1), complex(2)]
     with pytest.raises(
         TypeError,
         match=(

@@ -21,7 +21,7 @@ from gpuboost import (
     importance,
 )
 from gpuboost.backend import get_backend
-from gpuboost.data.coding import code_matrix
+from gpuboost.data.features import Feature, FeatureMap
 from gpuboost.data.targets import TreeTargets
 from gpuboost.explain.out_of_bag import node_sums
 from gpuboost.model.ensemble import Ensemble
@@ -49,7 +49,9 @@ def grow_forest(x, y, n_trees=10, classes=False, seed=0, replace=True, **params)
             targets = TreeTargets.of_classes(
                 np.stack([own for _, own in codes], axis=1), [len(values) for values, _ in codes]
             )
-        coded = code_matrix(np.asarray(x), np.ones(n), np.zeros(x.shape[1]), None, backend)
+        coded = FeatureMap.of_numbers(x.shape[1]).matrix_with_borders(
+            np.asarray(x), np.ones(n), None, backend
+        )
         grower = TreeGrower(
             coded, targets, TreeParams("gini" if classes else "squared_error", **params), backend
         )
@@ -285,7 +287,9 @@ def test_nominal_columns_go_through_the_projection(backend):
     x = np.stack([rng.integers(0, 90, 500), rng.normal(size=500)], axis=1).astype(float)
     x[rng.random(x.shape) < 0.1] = np.nan
     y = rng.normal(size=90)[np.nan_to_num(x[:, 0]).astype(int)] + np.nan_to_num(x[:, 1])
-    coded = code_matrix(x, np.ones(500), np.array([1, 0]), None, backend)
+    coded = FeatureMap([Feature("categorical"), Feature()]).matrix_with_borders(
+        x, np.ones(500), None, backend
+    )
     counts = rng.multinomial(500, np.full(500, 1 / 500)).astype(float)
     tree = TreeGrower(
         coded, TreeTargets.of_values(y[:, None]), TreeParams("squared_error"), backend

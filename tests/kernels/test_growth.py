@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gpuboost.backend import get_backend
 from gpuboost.config import BoostParams
-from gpuboost.data.binning import BinnedMatrix
+from gpuboost.data.matrix import FeatureMatrix
 from gpuboost.dtypes import GROWTH, HIST_STRIDE, ROW
 from gpuboost.kernels.cpu.histogram import PADDING
 from gpuboost.training.boosting import GrowthLimits
@@ -54,7 +54,7 @@ def grow(columns, gh, n_threads=1, rows=None, features=None, **options):
     record["fine_gradient_unit"] = record["fine_hessian_unit"] = 1.0
     with get_backend("cpu", n_threads) as backend:
         bins = np.append(np.ascontiguousarray(columns.T).reshape(-1), np.zeros(PADDING, np.uint8))
-        grower = backend.make_grower(BinnedMatrix(columns, bins, n_bins, n), limits)
+        grower = backend.make_grower(FeatureMatrix(columns, bins, n_bins + np.int32(1), n), limits)
         grower.grow(rows, features, gh, record)
         grower.finish(rows, gradient, hessian, np.empty(0), record, 1.0)
         leaf_of_row = grower.leaf_of_label[grower.labels]

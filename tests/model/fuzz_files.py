@@ -118,7 +118,7 @@ def make_models():
             gb.AdaBoostClassifier(n_estimators=3, n_jobs=1, max_depth=2).fit(x, y.astype(np.uint8)),
             gb.AdaBoostRegressor(**nominal, n_estimators=3, n_jobs=1, max_depth=3).fit(x, signal),
         ]
-    models[0].table_ = TableSchema("y", "regression", list("abcd"), {"c": ["x", "y", "z"]})
+    models[0].table_ = TableSchema("y", "regression", list("abcd"))
     return models, x
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpuboost.data.coding import code_matrix
+from gpuboost.data.features import FeatureMap
 from gpuboost.data.targets import TreeTargets
 from gpuboost.training.adaboost import (
     AdaBoostParams,
@@ -19,7 +19,7 @@ from gpuboost.training.trees import TreeGrower, TreeParams
 
 
 def grower(x, targets, criterion, depth, backend):
-    coded = code_matrix(x, np.ones(len(x)), np.zeros(x.shape[1]), None, backend)
+    coded = FeatureMap.of_numbers(x.shape[1]).matrix_with_borders(x, np.ones(len(x)), None, backend)
     return TreeGrower(coded, targets, TreeParams(criterion, max_depth=depth), backend)
 
 

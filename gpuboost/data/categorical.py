@@ -1,58 +1,11 @@
-"""Nominal columns: which ones they are, and their values as category numbers."""
+"""Categorical columns: which ones they are, and their values as category numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-
-@dataclass(frozen=True)
-class Categories:
-    """The values of each nominal column of the training data, ascending.
-
-    A value's category number is its place.
-    """
-
-    values: dict[int, np.ndarray]
-
-    @classmethod
-    def fit(cls, x: Any, categorical_features: Any) -> Categories:
-        """Learn the categories of the columns that ``categorical_features`` names.
-
-        That is None, "from_dtype" (columns of a data frame that have a category dtype), or a list
-        of column numbers, names or booleans.
-        """
-        columns = nominal_columns(x, categorical_features)
-        return cls({f: _distinct(column_of(x, f)) for f in columns})
-
-    def encode(self, x: Any) -> Any:
-        """A copy of a matrix or frame with category numbers in nominal columns.
-
-        A value not seen in training becomes NaN (missing).
-        """
-        if not self.values:
-            return x
-        out: Any = (
-            x.copy()
-            if hasattr(x, "iloc")
-            else np.array(x, dtype=object if np.asarray(x).dtype.kind in "OUS" else np.float64)
-        )
-        for f, values in self.values.items():
-            numbers = _numbers(column_of(x, f), values)
-            if hasattr(x, "iloc"):
-                out.isetitem(f, numbers)
-            else:
-                out[:, f] = numbers
-        return out
-
-    def mask(self, n_features: int) -> np.ndarray:
-        """1 for nominal columns."""
-        mask = np.zeros(n_features, np.uint8)
-        mask[list(self.values)] = 1
-        return mask
 
 
 def column_of(x: Any, f: int) -> np.ndarray:
@@ -61,8 +14,8 @@ def column_of(x: Any, f: int) -> np.ndarray:
     return np.asarray(column)
 
 
-def nominal_columns(x: Any, categorical_features: Any) -> list[int]:
-    """Numbers of the nominal columns."""
+def categorical_columns(x: Any, categorical_features: Any) -> list[int]:
+    """Numbers of the columns that ``categorical_features`` names."""
     if categorical_features is None:
         return []
     names = list(x.columns) if hasattr(x, "columns") else None
@@ -116,15 +69,16 @@ def _known(column: np.ndarray) -> np.ndarray:
     )
 
 
-def _distinct(column: np.ndarray) -> np.ndarray:
+def distinct(column: np.ndarray) -> np.ndarray:
+    """The values of a column, ascending."""
     try:
         return np.unique(column[_known(column)])
     except TypeError as error:  # numbers and text together
         raise ValueError(f"a categorical column must hold values of one kind: {error}") from error
 
 
-def _numbers(column: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Category numbers as floats."""
+def category_numbers(column: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Places among ascending values, as floats; NaN for missing and unknown ones."""
     out = np.full(len(column), np.nan)
     known = _known(column)
     if len(values):

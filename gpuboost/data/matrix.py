@@ -1,0 +1,131 @@
+"""Codes of a matrix, in the layouts that training reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gpuboost.backend import Backend
+from gpuboost.dtypes import N_CODES
+
+
+def _nothing(dtype: Any) -> Any:
+    return field(default_factory=lambda: np.empty(0, dtype))
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMatrix:
+    """Codes of a matrix; code 0 is the missing value.
+
+    A layout that nobody asked for, or that a device has no use for, is None or empty.
+    """
+
+    columns: Any  # (n_features, n_rows) uint8 or uint32
+    # boosting on the CPU: (n_rows * n_features,) uint8 and some padding; on CUDA: groups of
+    # features (kernels/cuda/histogram.cu); classical trees: (n_rows, n_features), as nodes of few
+    # rows read the codes of a row together
+    by_rows: Any
+    n_codes: np.ndarray  # (n_features,) int32, code 0 included
+    n_rows: int
+    # classical trees only: where a feature's codes begin in lower and upper, the lowest and the
+    # highest value that has a code (NaN for code 0), and which features have sets of categories
+    begin: np.ndarray = _nothing(np.int64)
+    lower: np.ndarray = _nothing(np.float64)
+    upper: np.ndarray = _nothing(np.float64)
+    is_categorical: np.ndarray = _nothing(np.uint8)
+
+    @property
+    def n_bins(self) -> np.ndarray:
+        """(n_features,) int32: codes that stand for values."""
+        return self.n_codes - np.int32(1)
+
+
+def with_borders(
+    binned: FeatureMatrix,
+    x: np.ndarray,
+    weight: np.ndarray,
+    is_categorical: np.ndarray,
+    backend: Backend,
+) -> FeatureMatrix:
+    """A binned matrix with the lowest and highest value of each bin, and codes of categories."""
+    used, n_rows = np.flatnonzero(weight > 0), len(x)
+
+    def code(f: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        column, codes = x[:, f], binned.columns[f]
+        if len(used) < n_rows:
+            column, codes = column[used], codes[used]
+        return binned.columns[f], *backend.code_borders(column, codes, int(binned.n_bins[f]))
+
+    return _coded(x, is_categorical, code, backend)
+
+
+def exact_codes(
+    x: np.ndarray, weight: np.ndarray, is_categorical: np.ndarray, backend: Backend
+) -> FeatureMatrix:
+    """A matrix in which every distinct value of a row with weight has a code of its own."""
+    used = np.flatnonzero(weight > 0)
+
+    def code(f: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        codes = np.zeros(len(x), np.uint32)  # for rows without weight no value counts
+        codes[used], values = _ranks(x[used, f])
+        return codes, values, values
+
+    return _coded(x, is_categorical, code, backend)
+
+
+def _coded(
+    x: np.ndarray,
+    is_categorical: np.ndarray,
+    code: Callable[[int], tuple[np.ndarray, np.ndarray, np.ndarray]],
+    backend: Backend,
+) -> FeatureMatrix:
+    """Codes of all columns; ``code(f)`` says those of a number, and their borders.
+
+    Categorical columns hold category numbers 0, 1, ... or NaN; their code is the number + 1.
+    """
+    coded: list[Any] = [None] * x.shape[1]
+
+    def code_column(f: int) -> None:
+        if is_categorical[f]:
+            codes = np.where(np.isnan(x[:, f]), 0, x[:, f] + 1).astype(np.int64)
+            numbers = np.arange(int(codes.max(initial=0)), dtype=np.float64)
+            coded[f] = codes, numbers, numbers
+        else:
+            coded[f] = code(f)
+
+    backend.share_out(x.shape[1], code_column)
+    n_codes = np.array([len(lower) + 1 for _, lower, _ in coded], np.int32)
+    columns = np.empty(x.shape[::-1], np.uint8 if n_codes.max() <= N_CODES else np.uint32)
+    for column, (codes, _, _) in zip(columns, coded, strict=True):
+        column[:] = codes
+    unknown = [np.nan]
+    return FeatureMatrix(
+        columns=columns,
+        by_rows=np.ascontiguousarray(columns.T),
+        n_codes=n_codes,
+        n_rows=len(x),
+        begin=np.concatenate([[0], np.cumsum(n_codes)]).astype(np.int64),
+        lower=np.concatenate([part for _, lower, _ in coded for part in (unknown, lower)]),
+        upper=np.concatenate([part for _, _, upper in coded for part in (unknown, upper)]),
+        is_categorical=is_categorical,
+    )
+
+
+def _ranks(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rank of every value among the distinct ones, from 1 on, and these; 0 for missing values."""
+    column = column.astype(np.float64, copy=False)
+    order = np.argsort(column, kind="stable")  # missing values last
+    ordered = column[order]
+    n_known = int(np.searchsorted(ordered, np.nan))
+    new = np.empty(len(column), np.bool_)
+    new[:1] = True
+    new[1:] = ordered[1:] != ordered[:-1]
+    new[n_known:] = False
+    ranks = np.empty(len(column), np.uint32)
+    numbers = np.cumsum(new, dtype=np.uint32)
+    numbers[n_known:] = 0
+    ranks[order] = numbers
+    return ranks, ordered[new]
