@@ -286,26 +286,25 @@ def predictions(case):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(x[train], y[train], **options)
-        found = {"few": model.predict(x[new][:7]), "predict": model.predict(x[new])}
+        predicted = {"few": model.predict(x[new][:7]), "predict": model.predict(x[new])}
         if hasattr(model, "predict_proba"):
-            found["proba"] = model.predict_proba(x[new])
+            predicted["proba"] = model.predict_proba(x[new])
         if hasattr(model, "decision_function"):
-            found["scores"] = model.decision_function(x[new])
+            predicted["scores"] = model.decision_function(x[new])
         if hasattr(model, "staged_predict"):
-            found["staged"] = list(model.staged_predict(x[new][:100]))
+            predicted["staged"] = list(model.staged_predict(x[new][:100]))
         if hasattr(model, "apply"):
-            found["leaves"] = model.apply(x[new])
+            predicted["leaves"] = model.apply(x[new])
         if hasattr(model, "oob_prediction_"):
-            found["oob"] = model.oob_prediction_
-            found["quantiles"] = model.predict_quantiles(x[new][:50], [0.1, 0.5])
-        found["importances"] = model.feature_importances_
-    return found
+            predicted["oob"] = model.oob_prediction_
+            predicted["quantiles"] = model.predict_quantiles(x[new][:50], [0.1, 0.5])
+    return predicted
 
 
-def digest(found):
+def digest(predicted):
     """{what: short digest of its bits}."""
     out = {}
-    for name, values in found.items():
+    for name, values in predicted.items():
         parts = values if isinstance(values, list) else [values]
         sha = hashlib.sha256()
         for part in parts:
