@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.backend import Backend
+from gpuboost.backend import HostBackend
 from gpuboost.data.binning import BinMapper
 from gpuboost.dtypes import N_CODES
 
@@ -35,7 +35,11 @@ class CodedMatrix:
 
 
 def code_matrix(
-    x: np.ndarray, weight: np.ndarray, nominal: np.ndarray, max_bins: int | None, backend: Backend
+    x: np.ndarray,
+    weight: np.ndarray,
+    nominal: np.ndarray,
+    max_bins: int | None,
+    backend: HostBackend,
 ) -> CodedMatrix:
     """Codes of every value.
 

@@ -316,7 +316,7 @@ class BaseBoost(BaseTrees):
             )
             mapper = BinMapper.fit(x, weight, params.max_bins, backend)
             binned = mapper.transform(x, backend, by_rows=True)
-            base_score = objective.base_score(y, weight, n_classes, backend, row_arrays)
+            base_score = objective.base_score(y, weight, n_classes, backend.host, row_arrays)
             sets = [
                 EvalSet.of(
                     f"validation_{i}",
