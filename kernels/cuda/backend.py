@@ -78,6 +78,7 @@ class CudaBackend:
         self.group_features = group_features_for(self.device)
         self.kernels = Kernels(self.group_features, False, device_id)
         self._ensemble: EnsembleLike | None = None
+        self._buffers: dict[tuple[str, tuple[int, ...]], DeviceArray] = {}
 
     def __enter__(self) -> "CudaBackend":
         self.device.__enter__()
@@ -260,13 +261,13 @@ class CudaBackend:
     def _reduce(self, name: str, grid: tuple[int, ...], args: tuple[Any, ...]) -> None:
         self.kernels.launch("reduce", name, grid, (SUM_LANES,), args)
 
-    def _scratch(self, name: str, shape: tuple[int, ...]) -> DeviceArray:
+    def _scratch(
+        self, name: str, shape: tuple[int, ...], dtype: DTypeLike = np.float64
+    ) -> DeviceArray:
         """A buffer that lives as long as the backend."""
-        buffers = self.__dict__.setdefault("_buffers", {})
-        key = name, shape
-        if key not in buffers:
-            buffers[key] = self.empty(shape, np.float64)
-        return buffers[key]
+        if (name, shape) not in self._buffers:
+            self._buffers[name, shape] = self.empty(shape, dtype)
+        return self._buffers[name, shape]
 
     # --- sampling
 
@@ -281,9 +282,8 @@ class CudaBackend:
         n = usable.shape[0]
         tile_rows = tile_rows_for(n)
         n_tiles = -(-n // tile_rows)
-        if "_drawn" not in self.__dict__:
-            self._drawn = self.empty((n_tiles,), np.int32), self.empty((1,), np.int32)
-        lefts, count = self._drawn
+        lefts = self._scratch("drawn_lefts", (n_tiles,), np.int32)
+        count = self._scratch("drawn_count", (1,), np.int32)
         threads, draw = (
             THREADS["PARTITION_THREADS"],
             (usable, np.int32(n), np.float64(fraction * 4294967296.0), np.uint32(key), lefts),
@@ -302,18 +302,14 @@ class CudaBackend:
 
     def draw_features(self, n_features: int, growth: DeviceArray, out: DeviceArray) -> None:
         """Features of one tree."""
+        mask = self._scratch("feature_mask", (n_features,), np.uint8)
         self.kernels.launch(
             "growth",
             "draw_features",
             (1,),
             (1,),
-            (growth, out, self._mask(n_features), np.int32(n_features), np.int32(out.size)),
+            (growth, out, mask, np.int32(n_features), np.int32(out.size)),
         )
-
-    def _mask(self, n: int) -> DeviceArray:
-        if "_feature_mask" not in self.__dict__:
-            self._feature_mask = self.empty((n,), np.uint8)
-        return self._feature_mask
 
     # --- growth
 
