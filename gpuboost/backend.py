@@ -1,6 +1,6 @@
 """THE SEAM: what a device must offer, and the choice of one.
 
-The only importer of ``gpuboost.kernels``.
+The only importer of ``gpuboost.kernels``. What crosses is in ``gpuboost.exchange``.
 """
 
 from __future__ import annotations
@@ -10,116 +10,229 @@ import os
 import re
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Protocol
+from types import ModuleType
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import DTypeLike
+
+from gpuboost.exchange import (
+    ClassicalGrower,
+    DeviceArray,
+    EnsembleLike,
+    FeatureMatrix,
+    Grower,
+    GrowthLimits,
+    HostArray,
+    LinkLike,
+    MetricLike,
+    ObjectiveLike,
+    ScoreLike,
+)
+
+Opened = TypeVar("Opened")
 
 
-class Grower(Protocol):
-    """Grows trees over one binned matrix, one after another."""
+class Memory(Protocol):
+    """Arrays, and their way to the device and back."""
 
-    def grow(self, rows: Any, features: Any, gh: Any, growth: Any) -> None:
-        """Grow a tree from packed gradients."""
+    def put(self, host: HostArray) -> DeviceArray:
+        """A host array where the kernels want it."""
 
-    def finish(
-        self, rows: Any, g: Any, h: Any, weight: Any, growth: Any, learning_rate: float
+    def to_host(self, array: DeviceArray) -> HostArray:
+        """The other way round."""
+
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> DeviceArray:
+        """An array to be filled."""
+
+
+class Binning(Protocol):
+    """Bins of a matrix, which may be on the host or on the device."""
+
+    def find_cuts(
+        self, x: DeviceArray, weight: HostArray, rows: HostArray | None, max_values: int
+    ) -> list[HostArray]:
+        """Cuts of each column, from some rows (None: all)."""
+
+    def bin_matrix(
+        self, x: DeviceArray, cuts: HostArray, n_cuts: HostArray, by_rows: bool
+    ) -> tuple[DeviceArray, DeviceArray]:
+        """Bins by columns, and by rows if asked, or in the layout of the device."""
+
+
+class Boosting(Protocol):
+    """The rounds of gradient boosting: draws, gradients and metrics, growers."""
+
+    rounds_unchecked: int  # rounds whose gradients may be in use before they are looked at
+
+    def gradients(
+        self,
+        objective: ObjectiveLike,
+        y: DeviceArray,
+        raw: DeviceArray,
+        weight: DeviceArray,
+        arrays: DeviceArray,
+        groups: tuple[DeviceArray, DeviceArray] | None,
+        g: DeviceArray,
+        h: DeviceArray,
+        sums: DeviceArray,
     ) -> None:
-        """Give the tree its leaf values, and keep it for ``take_trees``."""
+        """Gradients and hessians of all outputs into g and h.
 
-    def replace_leaf_values(self, rows: Any, value_of_rows: Callable[[np.ndarray], float]) -> None:
-        """Give the leaves that have rows other values: what a function says of their rows.
-
-        The function gets host arrays of ascending row numbers, of rows the tree was grown on.
+        And the weighted sums of |g| and h, which are not finite if a gradient is not, or if a
+        hessian is below zero or not finite.
         """
 
-    def add_leaf_values(self, raw: Any) -> None:
-        """Add the tree to the raw scores of the matrix it was grown on."""
+    def mean_of_rows(
+        self,
+        metric: MetricLike,
+        scale: float,
+        y: DeviceArray,
+        raw: DeviceArray,
+        weight: DeviceArray,
+        arrays: DeviceArray,
+    ) -> ScoreLike:
+        """Weighted mean of a metric's row function."""
 
-    def add_tree(self, binned: Any, raw: Any) -> None:
-        """Add the tree to the raw scores of another binned matrix."""
+    def mix_key(self, seed: int, a: int = 0, b: int = 0, c: int = 0) -> np.uint32:
+        """A key for one purpose."""
 
-    def take_trees(self, everything: bool) -> list[tuple[np.ndarray, ...]]:
-        """(nodes, values, covers, counts) of trees not taken yet.
+    def draw_rows(
+        self, usable: DeviceArray, fraction: float, key: np.uint32, out: DeviceArray
+    ) -> DeviceArray:
+        """Rows of one round, as the growers of this backend take them."""
 
-        A device may keep some back unless asked for everything.
+    def draw_features(self, n_features: int, growth: DeviceArray, out: DeviceArray) -> None:
+        """Features of one tree."""
+
+    def begin_tree(
+        self,
+        sums: DeviceArray,
+        k: int,
+        rooms: tuple[float, float],
+        keys: tuple[np.uint32, np.uint32],
+        growth: DeviceArray,
+    ) -> None:
+        """Scales and keys of the next tree."""
+
+    def quantize(
+        self,
+        g: DeviceArray,
+        h: DeviceArray,
+        weight: DeviceArray,
+        growth: DeviceArray,
+        nearest: bool,
+        out: DeviceArray,
+    ) -> None:
+        """Packed fixed-point gradients into ``out``."""
+
+    def make_grower(self, binned: FeatureMatrix, limits: GrowthLimits) -> Grower:
+        """A grower with buffers for every tree of a fit."""
+
+
+class ClassicalTrees(Protocol):
+    """Classical trees, side by side."""
+
+    def make_tree_grower(
+        self, coded: FeatureMatrix, probability: HostArray, first_channel: HostArray, n_ranks: int
+    ) -> ClassicalGrower:
+        """A grower with buffers for the trees that it grows together."""
+
+    def trees_at_once(self, n_rows: int, n_outputs: int) -> int:
+        """How many trees a grower grows together."""
+
+    def share_out(self, n: int, job: Callable[[int], None]) -> None:
+        """Call ``job(i)`` for i < n, by as many threads as the device has use for."""
+
+
+class Prediction(Protocol):
+    """Predictions, where the rows of ``x`` are: on the host or on the device."""
+
+    def base_scores(self, ensemble: EnsembleLike, x: DeviceArray) -> DeviceArray:
+        """Raw scores (n_channels, n_rows) before the first tree."""
+
+    def add_trees(
+        self,
+        x: DeviceArray,
+        ensemble: EnsembleLike,
+        first_tree: int,
+        end_tree: int,
+        out: DeviceArray,
+    ) -> None:
+        """Add trees to ``out``, which ``base_scores`` has made for these rows."""
+
+    def apply_link(self, raw: DeviceArray, link: LinkLike) -> DeviceArray:
+        """Predictions from raw scores: numbers (n_rows,), or probabilities (n_rows, n_classes)."""
+
+    def labels(self, raw: DeviceArray, classes: HostArray) -> DeviceArray:
+        """The class with the highest score; one output means two classes."""
+
+
+class HostOnly(Protocol):
+    """What only the host does: ``backend.host`` has it on every device."""
+
+    def code_borders(
+        self, column: HostArray, codes: HostArray, n_codes: int
+    ) -> tuple[HostArray, HostArray]:
+        """Lowest and highest value of each code but 0."""
+
+    def fixed_point_sum(self, values: HostArray, weight: HostArray, scale: float) -> int:
+        """Exact sum of values times weights, in steps of 1 / scale."""
+
+    def draw_bag(self, n_rows: int, n_draws: int, key: np.uint32) -> HostArray:
+        """How often each row is drawn in ``n_draws`` draws with replacement."""
+
+    def find_leaves(self, x: HostArray, ensemble: EnsembleLike, out: HostArray) -> None:
+        """The leaf that each tree has for each row, into ``out`` (n_rows, n_trees)."""
+
+    def leaf_quantiles(
+        self,
+        leaves: HostArray,
+        arrays: tuple[HostArray, ...],
+        rank: HostArray,
+        targets: HostArray,
+        quantiles: HostArray,
+        out: HostArray,
+    ) -> None:
+        """Quantiles of the targets that share leaves with each row, into ``out``."""
+
+    def project_tree(
+        self,
+        x: HostArray,
+        ensemble: EnsembleLike,
+        tree: int,
+        ignored: int,
+        weight: HostArray,
+        y: HostArray,
+        out: HostArray,
+    ) -> None:
+        """What a tree that ignores a feature (-1: none) says of the rows of weight 0.
+
+        From the others' targets, into ``out``.
         """
 
 
-class Backend(Protocol):
+class Backend(Memory, Binning, Boosting, ClassicalTrees, Prediction, Protocol):
     """A device. Every option works on every backend, with the same bits.
 
     Or raises when ``fit`` starts.
     """
 
     name: str
-    rounds_unchecked: int  # rounds whose gradients may be in use before they are looked at
 
     @property
-    def host(self) -> Backend:
+    def host(self) -> HostBackend:
         """The backend for work on host arrays: itself on the CPU."""
 
-    def __enter__(self) -> Backend: ...
-    def __exit__(self, *exc: Any) -> None: ...
-    def put(self, host: np.ndarray) -> Any: ...
-    def to_host(self, array: Any) -> np.ndarray: ...
-    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any: ...
-    def share_out(self, n: int, job: Any) -> None: ...
-    def find_cuts(
-        self, x: Any, weight: np.ndarray, rows: np.ndarray | None, max_values: int
-    ) -> list[np.ndarray]: ...
-    def bin_matrix(self, x: Any, cuts: Any, n_cuts: Any, by_rows: bool) -> Any: ...
-    def code_borders(self, column: Any, codes: Any, n_codes: int) -> tuple[Any, Any]: ...
-    def gradients(
-        self,
-        objective: Any,
-        y: Any,
-        raw: Any,
-        weight: Any,
-        arrays: Any,
-        groups: tuple[Any, Any] | None,
-        g: Any,
-        h: Any,
-        sums: Any,
-    ) -> None: ...
-    def begin_tree(
-        self, sums: Any, k: int, rooms: tuple[float, float], keys: tuple[Any, Any], growth: Any
-    ) -> None: ...
-    def quantize(
-        self, g: Any, h: Any, weight: Any, growth: Any, nearest: bool, out: Any
-    ) -> None: ...
-    def fixed_point_sum(self, values: Any, weight: Any, scale: float) -> int: ...
-    def mean_of_rows(
-        self, metric: Any, scale: float, y: Any, raw: Any, weight: Any, arrays: Any
-    ) -> Any: ...
-    def mix_key(self, seed: int, a: int = 0, b: int = 0, c: int = 0) -> Any: ...
-    def draw_rows(self, usable: Any, fraction: float, key: Any, out: Any) -> Any: ...
-    def draw_bag(self, n_rows: int, n_draws: int, key: Any) -> np.ndarray: ...
-    def draw_features(self, n_features: int, growth: Any, out: Any) -> None: ...
-    def make_grower(self, binned: Any, limits: Any) -> Grower: ...
-    def make_tree_grower(
-        self, coded: Any, probability: Any, first_channel: Any, n_ranks: int
-    ) -> Any: ...
-    def trees_at_once(self, n_rows: int, n_outputs: int) -> int: ...
-    def find_leaves(self, x: Any, ensemble: Any, out: Any) -> None: ...
-    def leaf_quantiles(
-        self,
-        leaves: Any,
-        arrays: tuple[Any, ...],
-        rank: Any,
-        targets: Any,
-        quantiles: Any,
-        out: Any,
-    ) -> None: ...
-    def project_tree(
-        self, x: Any, ensemble: Any, tree: int, ignored: int, weight: Any, y: Any, out: Any
-    ) -> None: ...
-    def list_splits(self, *args: Any) -> None: ...
-    def base_scores(self, ensemble: Any, x: Any) -> Any: ...
-    def add_trees(
-        self, x: Any, ensemble: Any, first_tree: int, end_tree: int, out: Any
-    ) -> None: ...
-    def apply_link(self, raw: Any, link: Any) -> Any: ...
-    def labels(self, raw: Any, classes: np.ndarray) -> Any: ...
+    def __enter__(self: Opened) -> Opened:
+        """Begin to work."""
+
+    def __exit__(self, *exc: object) -> None:
+        """Give threads and memory back."""
+
+
+class HostBackend(Backend, HostOnly, Protocol):
+    """The CPU, which does more than other devices do."""
 
 
 #: Row-feature pairs from which device="auto" takes a GPU if there is one. Below, a round takes the
@@ -129,7 +242,7 @@ AUTO_CELLS = 1 << 24
 log = logging.getLogger("gpuboost")
 
 
-def check_device(device: Any) -> None:
+def check_device(device: object) -> None:
     """Raise unless the device exists here."""
     if device in ("auto", "cpu"):
         return
@@ -139,7 +252,7 @@ def check_device(device: Any) -> None:
         raise RuntimeError(f"device={device!r} cannot be used: {problem}")
 
 
-def _cuda_index(device: Any) -> int:
+def _cuda_index(device: object) -> int:
     """Number of a device given as "cuda" or "cuda:N"."""
     match = re.fullmatch(r"cuda(?::(\d+))?", device) if isinstance(device, str) else None
     if match is None:
@@ -147,7 +260,7 @@ def _cuda_index(device: Any) -> int:
     return int(match[1] or 0)
 
 
-def device_of(x: Any) -> str | None:
+def device_of(x: object) -> str | None:
     """Where input is: "cuda:N", or None for the host."""
     if type(x) is np.ndarray or x is None:
         return None
@@ -155,7 +268,7 @@ def device_of(x: Any) -> str | None:
     return None if index is None else f"cuda:{index}"
 
 
-def device_for(device: str, x: Any, name: str = "X") -> str:
+def device_for(device: str, x: object, name: str = "X") -> str:
     """The device to work on with this input.
 
     The one it is on, or what was asked for if it is on the host. Nothing is copied in silence.
@@ -177,7 +290,7 @@ def device_for(device: str, x: Any, name: str = "X") -> str:
     return where
 
 
-def device_matrix(x: Any) -> tuple[Any, list[Any] | None]:
+def device_matrix(x: object) -> tuple[DeviceArray, list[Any] | None]:
     """Device input as an array that the backend of its device takes.
 
     And its column names if it has any.
@@ -191,26 +304,30 @@ def on_host(values: Any) -> Any:
     return values if device_of(values) is None else _device_arrays().host_copy(values)
 
 
-def _device_arrays() -> Any:
+def _device_arrays() -> ModuleType:
     return import_module("gpuboost.kernels.cuda.arrays")
 
 
+def host_backend(n_jobs: int | None) -> HostBackend:
+    """Open the CPU: ``with host_backend(n_jobs=2) as backend: ...``."""
+    from gpuboost.kernels.cpu.backend import CpuBackend
+
+    return CpuBackend(n_threads(n_jobs))
+
+
 def get_backend(device: str, n_jobs: int | None, cells: int = 0) -> Backend:
-    """Open a backend: ``with get_backend("cpu", n_jobs=2) as backend: ...``.
+    """Open a backend: ``with get_backend("cuda", n_jobs=2) as backend: ...``.
 
     ``cells`` is how large the work is, for "auto".
     """
     check_device(device)
     if device == "auto":
         device = automatic_device(cells)
-    backend: Backend
     if device == "cpu":
-        backend = import_module("gpuboost.kernels.cpu.backend").CpuBackend(n_threads(n_jobs))
-    else:
-        backend = import_module("gpuboost.kernels.cuda.backend").CudaBackend(
-            n_threads(n_jobs), _cuda_index(device)
-        )
-    return backend
+        return host_backend(n_jobs)
+    from gpuboost.kernels.cuda.backend import CudaBackend
+
+    return CudaBackend(n_threads(n_jobs), _cuda_index(device))
 
 
 def automatic_device(cells: int) -> str:

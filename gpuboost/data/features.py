@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.backend import Backend
+from gpuboost.backend import Backend, HostBackend
 from gpuboost.data.categorical import categorical_columns, category_numbers, column_of, distinct
-from gpuboost.data.matrix import FeatureMatrix, exact_codes, with_borders
+from gpuboost.data.matrix import exact_codes, with_borders
 from gpuboost.data.summary import Summary
 from gpuboost.dtypes import MAX_VALUE_BINS, N_CODES
+from gpuboost.exchange import FeatureMatrix
 
 #: Kinds of features: numbers; categories that are split by their order; categories that are split
 #: into sets.
@@ -126,7 +127,7 @@ class FeatureMap:
         return FeatureMatrix(columns, rows, n_cuts + np.int32(2), x.shape[0])
 
     def matrix_with_borders(
-        self, x: np.ndarray, weight: np.ndarray, max_bins: int | None, backend: Backend
+        self, x: np.ndarray, weight: np.ndarray, max_bins: int | None, backend: HostBackend
     ) -> FeatureMatrix:
         """Codes for classical trees, which put thresholds between the values of two codes.
 

@@ -3,44 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from gpuboost.backend import Backend
+from gpuboost.backend import HostBackend
 from gpuboost.dtypes import N_CODES
-
-
-def _nothing(dtype: Any) -> Any:
-    return field(default_factory=lambda: np.empty(0, dtype))
-
-
-@dataclass(frozen=True, eq=False)
-class FeatureMatrix:
-    """Codes of a matrix; code 0 is the missing value.
-
-    A layout that nobody asked for, or that a device has no use for, is None or empty.
-    """
-
-    columns: Any  # (n_features, n_rows) uint8 or uint32
-    # boosting on the CPU: (n_rows * n_features,) uint8 and some padding; on CUDA: groups of
-    # features (kernels/cuda/histogram.cu); classical trees: (n_rows, n_features), as nodes of few
-    # rows read the codes of a row together
-    by_rows: Any
-    n_codes: np.ndarray  # (n_features,) int32, code 0 included
-    n_rows: int
-    # classical trees only: where a feature's codes begin in lower and upper, the lowest and the
-    # highest value that has a code (NaN for code 0), and which features have sets of categories
-    begin: np.ndarray = _nothing(np.int64)
-    lower: np.ndarray = _nothing(np.float64)
-    upper: np.ndarray = _nothing(np.float64)
-    is_categorical: np.ndarray = _nothing(np.uint8)
-
-    @property
-    def n_bins(self) -> np.ndarray:
-        """(n_features,) int32: codes that stand for values."""
-        return self.n_codes - np.int32(1)
+from gpuboost.exchange import FeatureMatrix
 
 
 def with_borders(
@@ -48,7 +17,7 @@ def with_borders(
     x: np.ndarray,
     weight: np.ndarray,
     is_categorical: np.ndarray,
-    backend: Backend,
+    backend: HostBackend,
 ) -> FeatureMatrix:
     """A binned matrix with the lowest and highest value of each bin, and codes of categories."""
     used, n_rows = np.flatnonzero(weight > 0), len(x)
@@ -63,7 +32,7 @@ def with_borders(
 
 
 def exact_codes(
-    x: np.ndarray, weight: np.ndarray, is_categorical: np.ndarray, backend: Backend
+    x: np.ndarray, weight: np.ndarray, is_categorical: np.ndarray, backend: HostBackend
 ) -> FeatureMatrix:
     """A matrix in which every distinct value of a row with weight has a code of its own."""
     used = np.flatnonzero(weight > 0)
@@ -80,7 +49,7 @@ def _coded(
     x: np.ndarray,
     is_categorical: np.ndarray,
     code: Callable[[int], tuple[np.ndarray, np.ndarray, np.ndarray]],
-    backend: Backend,
+    backend: HostBackend,
 ) -> FeatureMatrix:
     """Codes of all columns; ``code(f)`` says those of a number, and their borders.
 

@@ -339,7 +339,7 @@ class BaseBoost(BaseTrees):
                 Summary.of(x, weight, y), params.max_bins, backend
             )
             binned = features.matrix(x, backend, by_rows=True)
-            base_score = objective.base_score(y, weight, n_classes, backend, row_arrays)
+            base_score = objective.base_score(y, weight, n_classes, backend.host, row_arrays)
             sets = [
                 EvalSet.of(
                     f"validation_{i}",

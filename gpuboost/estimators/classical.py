@@ -14,12 +14,20 @@ from scipy.sparse import csr_matrix
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from gpuboost.backend import Backend, check_device, device_of, get_backend, n_threads
+from gpuboost.backend import (
+    Backend,
+    HostBackend,
+    check_device,
+    device_of,
+    get_backend,
+    host_backend,
+    n_threads,
+)
 from gpuboost.data.checks import check_weight, to_native
 from gpuboost.data.features import FeatureMap
-from gpuboost.data.matrix import FeatureMatrix
 from gpuboost.data.targets import TreeTargets
 from gpuboost.estimators.base import BaseTrees
+from gpuboost.exchange import FeatureMatrix
 from gpuboost.model.ensemble import Ensemble, ensemble_of
 from gpuboost.model.tree import Tree
 from gpuboost.training.trees import TreeParams
@@ -37,7 +45,7 @@ class Training:
     y: np.ndarray  # (n_rows, n_outputs): class codes or values
     one_column: bool  # one output
 
-    def coded(self, params: TreeParams, backend: Backend) -> FeatureMatrix:
+    def coded(self, params: TreeParams, backend: HostBackend) -> FeatureMatrix:
         """The features as the splitter wants them."""
         max_bins = params.max_bins if params.splitter == "hist" else None
         return self.features.matrix_with_borders(self.x, self.weight, max_bins, backend)
@@ -110,9 +118,9 @@ class BaseClassical(BaseTrees):
         """
         return get_backend("cpu" if self.device == "auto" else self.device, self.n_jobs)
 
-    def _backend(self, n_rows: int) -> Backend:
+    def _backend(self, n_rows: int) -> HostBackend:
         """Where rows are predicted: on the CPU, wherever the trees were grown."""
-        return get_backend("cpu", 1 if n_rows < 256 else self.n_jobs)
+        return host_backend(1 if n_rows < 256 else self.n_jobs)
 
     # --- training data
 

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from gpuboost.backend import Backend, get_backend
+from gpuboost.backend import HostBackend, host_backend
 from gpuboost.config import RANGES
-from gpuboost.data.matrix import FeatureMatrix
 from gpuboost.estimators.classical import BaseClassical, Training, check_counts, check_middles
 from gpuboost.estimators.tree import TREES
+from gpuboost.exchange import FeatureMatrix
 from gpuboost.model.ensemble import ensemble_of
 from gpuboost.model.leaf_targets import LeafTargets
 from gpuboost.model.tree import Tree
@@ -221,7 +221,7 @@ class BaseForest(BaseClassical):
         with Progress(n - first, "training", "trees", int(self.verbose)) as progress:
             return grower.grow_all(n - first, tree, progress.advance)
 
-    def _set_out_of_bag(self, data: Training, backend: Backend) -> None:
+    def _set_out_of_bag(self, data: Training, backend: HostBackend) -> None:
         for name in ("oob_score_", self._oob_name):
             self.__dict__.pop(name, None)
         if not self.oob_score:
@@ -246,7 +246,7 @@ class BaseForest(BaseClassical):
         metric = self.oob_score if callable(self.oob_score) else self._oob_metric
         self.oob_score_ = float(metric(y, prediction)) if len(y) else float("nan")
 
-    def _keep_for_later(self, data: Training, weights: TreeWeights, backend: Backend) -> None:
+    def _keep_for_later(self, data: Training, weights: TreeWeights, backend: HostBackend) -> None:
         """What predictions need besides the trees."""
 
     @property
@@ -264,7 +264,7 @@ class BaseForest(BaseClassical):
             )
         if not 0 <= i < n_trees:
             raise ValueError(f"there is no tree {i!r}: the forest has trees 0 to {n_trees - 1}")
-        with get_backend("cpu", 1) as backend:
+        with host_backend(1) as backend:
             return self._bags.counts(i, backend)
 
     # --- predictions
@@ -551,7 +551,7 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
         if self.criterion == "poisson":
             check_counts(data)
 
-    def _keep_for_later(self, data: Training, weights: TreeWeights, backend: Backend) -> None:
+    def _keep_for_later(self, data: Training, weights: TreeWeights, backend: HostBackend) -> None:
         self._leaf_targets = None
         if self.keep_targets:
             self._leaf_targets = LeafTargets.of(

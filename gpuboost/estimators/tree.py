@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import Bunch
 
-from gpuboost.backend import Backend
+from gpuboost.backend import HostBackend
 from gpuboost.config import Number
 from gpuboost.data.checks import check_weight, class_codes, to_native
 from gpuboost.data.targets import TreeTargets
@@ -176,7 +176,7 @@ class BaseDecisionTree(BaseClassical):
         grower: TreeGrower,
         tree: Tree,
         folds: list[np.ndarray],
-        backend: Backend,
+        backend: HostBackend,
     ) -> float:
         """The best alpha of the tree's pruning path.
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from gpuboost.backend import get_backend
+from gpuboost.backend import host_backend
 from gpuboost.data.categorical import categorical_columns
 from gpuboost.explain.out_of_bag import (
     Bagged,
@@ -263,7 +263,7 @@ def mda_oob(model: Any, X: Any, y: Any, random_state: Any = 0) -> Importance:
         standard errors over the trees.
     """
     bagged = _bagged("mda_oob", model, X, y)
-    with get_backend("cpu", model.n_jobs) as backend:
+    with host_backend(model.n_jobs) as backend:
         by_tree = permuted_by_tree(bagged, np.random.default_rng(random_state), backend)
     return _result("mda_oob", model, by_tree.mean(axis=1), _error_of_mean(by_tree))
 
@@ -295,7 +295,7 @@ def mdi_oob(model: Any, X: Any, y: Any) -> Importance:
         noise.
     """
     bagged = _bagged("mdi_oob", model, X, y)
-    with get_backend("cpu", model.n_jobs) as backend:
+    with host_backend(model.n_jobs) as backend:
         by_tree = steps_by_tree(bagged, backend)
     return _result("mdi_oob", model, by_tree.mean(axis=1), _error_of_mean(by_tree))
 
@@ -325,7 +325,7 @@ def ufi(model: Any, X: Any, y: Any) -> Importance:
         noise.
     """
     bagged = _bagged("ufi", model, X, y)
-    with get_backend("cpu", model.n_jobs) as backend:
+    with host_backend(model.n_jobs) as backend:
         by_tree = improvements_by_tree(bagged, backend)
     return _result("ufi", model, by_tree.mean(axis=1), _error_of_mean(by_tree))
 
@@ -358,7 +358,7 @@ def sobol_mda(model: Any, X: Any, y: Any) -> Importance:
         Standard errors over the rows.
     """
     bagged = _bagged("sobol_mda", model, X, y)
-    with get_backend("cpu", model.n_jobs) as backend:
+    with host_backend(model.n_jobs) as backend:
         increase = projected_increase(bagged, backend)
     variance = bagged.y.var(axis=0).sum() or 1.0
     return _result(

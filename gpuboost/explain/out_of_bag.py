@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from gpuboost.backend import Backend
+from gpuboost.backend import HostBackend
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.tree import Tree
 
@@ -26,7 +26,7 @@ class Bagged:
     y: np.ndarray
     bag_counts: Callable[[int], np.ndarray]  # how often each row is in the bag of a tree
 
-    def by_tree(self, backend: Backend) -> Iterator[tuple[Tree, np.ndarray, np.ndarray]]:
+    def by_tree(self, backend: HostBackend) -> Iterator[tuple[Tree, np.ndarray, np.ndarray]]:
         """(tree, how often each row is in its bag, leaf of each row).
 
         Without trees that have all rows in the bag.
@@ -37,12 +37,12 @@ class Bagged:
                 leaves = self.leaves_of(tree, self.x, backend)
                 yield tree, counts.astype(np.float64), leaves
 
-    def leaves_of(self, tree: Tree, x: np.ndarray, backend: Backend) -> np.ndarray:
+    def leaves_of(self, tree: Tree, x: np.ndarray, backend: HostBackend) -> np.ndarray:
         """The leaf of each of some rows in one tree, (n_rows,)."""
         return self.ensemble.with_trees([tree]).leaves(x, backend)[:, 0]
 
 
-def permuted_by_tree(bagged: Bagged, rng: np.random.Generator, backend: Backend) -> np.ndarray:
+def permuted_by_tree(bagged: Bagged, rng: np.random.Generator, backend: HostBackend) -> np.ndarray:
     """Increase of each tree's out-of-bag error by permuting each feature, (n_features, n_trees)."""
     out = []
     for tree, counts, leaves in bagged.by_tree(backend):
@@ -71,7 +71,7 @@ def _tree_error(bagged: Bagged, tree: Tree, leaves: np.ndarray, rows: np.ndarray
     )
 
 
-def steps_by_tree(bagged: Bagged, backend: Backend) -> np.ndarray:
+def steps_by_tree(bagged: Bagged, backend: HostBackend) -> np.ndarray:
     """MDI-oob of each tree, (n_features, n_trees)."""
     out = []
     for tree, counts, leaves in bagged.by_tree(backend):
@@ -89,7 +89,7 @@ def steps_by_tree(bagged: Bagged, backend: Backend) -> np.ndarray:
     return np.stack(out, axis=1)
 
 
-def improvements_by_tree(bagged: Bagged, backend: Backend) -> np.ndarray:
+def improvements_by_tree(bagged: Bagged, backend: HostBackend) -> np.ndarray:
     """Unbiased split improvement of each tree, (n_features, n_trees)."""
     y = bagged.y - bagged.y.mean(axis=0)  # differences are the same, and lose no digits
     out = []
@@ -113,7 +113,7 @@ def improvements_by_tree(bagged: Bagged, backend: Backend) -> np.ndarray:
     return np.stack(out, axis=1)
 
 
-def projected_increase(bagged: Bagged, backend: Backend) -> np.ndarray:
+def projected_increase(bagged: Bagged, backend: HostBackend) -> np.ndarray:
     """Increase of the squared out-of-bag error of each row when a feature is ignored, (n_features.
 
     N_rows out of some bag).

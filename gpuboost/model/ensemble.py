@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from gpuboost.backend import Backend
+from gpuboost.backend import Backend, HostOnly
 from gpuboost.data.features import KINDS, FeatureMap, cut_table
 from gpuboost.dtypes import MAX_VALUE_BINS, WALK_NODE
 from gpuboost.model.tree import Tree
@@ -137,21 +137,21 @@ class Ensemble:
     def _combined(self, sums: Any, end: int) -> Any:
         return sums / self.tree_weights[:end].sum() if self.combine == "mean" else sums
 
-    def values_by_tree(self, x: np.ndarray, backend: Backend) -> np.ndarray:
+    def values_by_tree(self, x: np.ndarray, backend: HostOnly) -> np.ndarray:
         """What each tree says of each row, (n_rows, n_trees); for trees that say one number."""
         leaves, out = self.leaves(x, backend), np.empty((len(x), len(self.trees)))
         for t, tree in enumerate(self.trees):
             out[:, t] = tree.value[leaves[:, t], 0]
         return out
 
-    def leaves(self, x: np.ndarray, backend: Backend) -> np.ndarray:
+    def leaves(self, x: np.ndarray, backend: HostOnly) -> np.ndarray:
         """The leaf of each row in each tree, (n_rows, n_trees) int32."""
         out = np.empty((len(x), len(self.trees)), np.int32)
         backend.find_leaves(x, self, out)
         return out
 
     def leaves_by_tree(
-        self, x: np.ndarray, backend: Backend
+        self, x: np.ndarray, backend: HostOnly
     ) -> Iterator[tuple[int, Tree, np.ndarray]]:
         """The number of each tree, the tree, and the leaves (n_rows,) that it has for the rows."""
         step = max(1, TABLE_CELLS // len(x))
@@ -271,8 +271,10 @@ class Ensemble:
             self._cut_tables[key] = cut_table(cuts, np.dtype(key))
         return self._cut_tables[key]
 
-    def block_arrays(self, backend: Backend) -> tuple[Any, ...]:
+    def block_arrays(self, list_splits: Callable[..., None]) -> tuple[np.ndarray, ...]:
         """All trees as the block prediction takes them (``kernels/cpu/predict.py``).
+
+        ``list_splits`` is the kernel that lists them.
 
         Features are numbered by their place in ``used_features``, bins by their rank among the
         thresholds. A bin goes right when uint8(bin - shift) > limit.
@@ -293,7 +295,7 @@ class Ensemble:
                 np.empty(inner.sum(), np.int32),
                 np.empty(inner.sum() + len(self.trees)),
             )
-            backend.list_splits(tree_begin, left, value, node_of_split, asked, leaf_value)
+            list_splits(tree_begin, left, value, node_of_split, asked, leaf_value)
             split_begin = np.concatenate([[0], np.cumsum(inner)])[tree_begin].astype(np.int64)
             own = (place[node_of_split], shift[node_of_split], limit[node_of_split])
             walked = (tree_begin, place, shift, limit, left, value)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpuboost.backend import Backend
+from gpuboost.backend import HostOnly
 from gpuboost.data.targets import TreeTargets
 from gpuboost.model.ensemble import Ensemble
 
@@ -32,7 +32,7 @@ class LeafTargets:
         targets: TreeTargets,
         ensemble: Ensemble,
         weight_of: Callable[[int], np.ndarray],
-        backend: Backend,
+        backend: HostOnly,
     ) -> LeafTargets:
         """Find the training rows of all leaves.
 
@@ -58,7 +58,7 @@ class LeafTargets:
             by_rank=targets.ranks[1],
         )
 
-    def quantiles(self, leaves: np.ndarray, wanted: np.ndarray, backend: Backend) -> np.ndarray:
+    def quantiles(self, leaves: np.ndarray, wanted: np.ndarray, backend: HostOnly) -> np.ndarray:
         """Quantiles (n_rows, n_outputs, n_quantiles) for rows whose leaves (n_rows.
 
         N_trees) are given.

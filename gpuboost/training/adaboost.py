@@ -149,7 +149,7 @@ def boost_values(
     return Boosted.of(rounds)
 
 
-def draw_by_weight(weight: np.ndarray, key: int) -> np.ndarray:
+def draw_by_weight(weight: np.ndarray, key: np.uint32) -> np.ndarray:
     """How often each row is drawn, as many draws as there are rows with weight.
 
     Rows without weight change nothing.

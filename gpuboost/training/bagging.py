@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.backend import Backend
+from gpuboost.backend import HostBackend
 from gpuboost.model.ensemble import Ensemble
 
 #: What the key of a bag is for: the first counter of ``Backend.mix_key``.
@@ -41,7 +41,7 @@ class Bags:
         n = len(usable)
         return cls(len(weight), None if n == len(weight) else usable, draws(max_samples, n), seed)
 
-    def counts(self, i: int, backend: Backend) -> np.ndarray:
+    def counts(self, i: int, backend: HostBackend) -> np.ndarray:
         """How often each row is drawn for the i-th tree, (n_rows,) int32."""
         key = backend.mix_key(self.seed, BAGS, i)
         if self.usable is None:
@@ -94,7 +94,7 @@ class TreeWeights:
     bags: Bags | None  # None: each tree gets every row once
     balanced: np.ndarray | None  # (n_rows, n_outputs): class codes, if every bag is to be balanced
 
-    def of_tree(self, i: int, backend: Backend) -> np.ndarray:
+    def of_tree(self, i: int, backend: HostBackend) -> np.ndarray:
         """Weights of the rows in the i-th tree; 0: not in the bag."""
         if self.bags is None:
             counts = (self.weight > 0).astype(np.int32)
@@ -127,7 +127,7 @@ def votes(value: np.ndarray, first_channel: np.ndarray) -> np.ndarray:
     return out
 
 
-def out_of_bag(x: np.ndarray, ensemble: Ensemble, bags: Bags, backend: Backend) -> np.ndarray:
+def out_of_bag(x: np.ndarray, ensemble: Ensemble, bags: Bags, backend: HostBackend) -> np.ndarray:
     """Mean of what the trees whose bags do not have a row say about it, (n_rows, n_channels).
 
     NaN if all bags have it.

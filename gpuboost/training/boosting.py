@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.backend import Backend, Grower
+from gpuboost.backend import Backend
 from gpuboost.config import BoostParams
 from gpuboost.data.features import FeatureMap
-from gpuboost.data.matrix import FeatureMatrix
 from gpuboost.dtypes import GROWTH, LEAFWISE, PACKED, ROW
+from gpuboost.exchange import BoostedTree, DeviceArray, FeatureMatrix, GrowthLimits, ScoreLike
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.tree import Tree
 from gpuboost.objectives.metrics import Metric
@@ -28,38 +28,23 @@ ROUNDING, ROWS, COLUMNS = 1, 2, 3
 MAX_ROUNDS_AHEAD = 8
 
 
-@dataclass(frozen=True)
-class GrowthLimits:
-    """Sizes that a grower's buffers follow from."""
-
-    order: int
-    max_depth: int
-    max_leaves: int
-    max_open: int  # most nodes that have a histogram, or are split in one step
-    tree_features: int
-    leaves_per_step: int
-    max_steps: int
-    sample_columns: bool  # by level or node
-    count_rows: bool
-
-    @classmethod
-    def of(
-        cls, params: BoostParams, n_rows: int, n_features: int, count_rows: bool
-    ) -> GrowthLimits:
-        """Limits for this much data."""
-        depth = min(params.depth_limit, 40)
-        max_leaves = max(2, min(2**depth, params.leaf_limit, n_rows))
-        return cls(
-            order=params.order,
-            max_depth=params.depth_limit,
-            max_leaves=max_leaves,
-            max_open=min(2 ** (depth - 1), max_leaves),
-            tree_features=share(params.colsample_bytree, n_features),
-            leaves_per_step=params.leaves_per_step,
-            max_steps=max_steps(params, max_leaves),
-            sample_columns=params.colsample_bylevel < 1 or params.colsample_bynode < 1,
-            count_rows=count_rows,
-        )
+def growth_limits(
+    params: BoostParams, n_rows: int, n_features: int, count_rows: bool
+) -> GrowthLimits:
+    """Limits for this much data."""
+    depth = min(params.depth_limit, 40)
+    max_leaves = max(2, min(2**depth, params.leaf_limit, n_rows))
+    return GrowthLimits(
+        order=params.order,
+        max_depth=params.depth_limit,
+        max_leaves=max_leaves,
+        max_open=min(2 ** (depth - 1), max_leaves),
+        tree_features=share(params.colsample_bytree, n_features),
+        leaves_per_step=params.leaves_per_step,
+        max_steps=max_steps(params, max_leaves),
+        sample_columns=params.colsample_bylevel < 1 or params.colsample_bynode < 1,
+        count_rows=count_rows,
+    )
 
 
 def max_steps(params: BoostParams, max_leaves: int) -> int:
@@ -94,10 +79,10 @@ class EvalSet:
 
     name: str
     binned: FeatureMatrix
-    y: Any
-    weight: Any
-    raw: Any
-    arrays: Any
+    y: DeviceArray
+    weight: DeviceArray
+    raw: DeviceArray
+    arrays: DeviceArray
 
     @classmethod
     def of(
@@ -146,8 +131,8 @@ class Booster:
         # with hessians of 1 the hessian sum is the row count
         hessian_counts = objective.constant_hessian and not weight.size
         count_rows = params.min_samples_leaf > 1 and not hessian_counts
-        self.limits = GrowthLimits.of(params, len(usable), n_features, count_rows)
-        self.grower: Grower = backend.make_grower(binned, self.limits)
+        self.limits = growth_limits(params, len(usable), n_features, count_rows)
+        self.grower = backend.make_grower(binned, self.limits)
         self.usable = backend.put(usable)
         self.y, self.weight = backend.put(y), backend.put(weight)
         self.raw = backend.put(np.repeat(base_score[:, None], n_rows, axis=1))
@@ -221,7 +206,7 @@ class Booster:
             for e in evals:
                 self.grower.add_tree(e.binned, e.raw[k])
 
-    def _replace_leaf_values(self, rows: Any, number: int, k: int) -> None:
+    def _replace_leaf_values(self, rows: DeviceArray, number: int, k: int) -> None:
         """Leaf values that the objective computes from the rows of each leaf."""
         objective, learning_rate = self.objective, float(self.params.learning_rate)
         y, weight, arrays = self.host_rows
@@ -261,15 +246,12 @@ class Booster:
 
         All of them if asked for everything.
         """
-        taken, cuts = self.grower.take_trees(everything), self.cut_table
-        return [_tree(nodes, values, cover, counts, cuts) for nodes, values, cover, counts in taken]
+        return [_tree(grown, self.cut_table) for grown in self.grower.take_trees(everything)]
 
 
-def _tree(
-    nodes: np.ndarray, values: np.ndarray, cover: np.ndarray, counts: np.ndarray, cuts: np.ndarray
-) -> Tree:
+def _tree(grown: BoostedTree, cuts: np.ndarray) -> Tree:
     """The grower's records as a tree; ``cuts`` is the training data's table of cuts."""
-    split, left = nodes["split"], nodes["left"].copy()
+    split, left = grown.nodes["split"], grown.nodes["left"].copy()
     inner = left >= 0
     feature = np.where(inner, split["feature"], -1).astype(np.int32)
     # the table's padding is +inf, which is the threshold of "values left, missing right"
@@ -279,10 +261,10 @@ def _tree(
         threshold=np.where(inner, cuts[feature, cut], 0.0),
         missing_left=np.where(inner, split["missing_left"], 0).astype(np.uint8),
         left=left,
-        value=values[:, None],
+        value=grown.values[:, None],
         gain=np.where(inner, split["gain"], 0.0),
-        cover=cover,
-        count=counts,
+        cover=grown.cover,
+        count=grown.counts,
         first_word=np.full(len(left), -1, np.int32),
     )
 
@@ -344,7 +326,7 @@ class Watch:
         self.results: dict[str, dict[str, list[float]]] = {
             e.name: {m.name: [] for m in metrics} for e in evals
         }
-        self.pending: deque[list[Any]] = deque()
+        self.pending: deque[list[ScoreLike]] = deque()
         self.n_seen = 0
         self.best_round = params.n_estimators - 1
         self.best_score: float | None = None

@@ -16,7 +16,6 @@ import numpy as np
 
 from gpuboost.backend import Backend
 from gpuboost.config import NO_DEPTH_LIMIT, Number
-from gpuboost.data.matrix import FeatureMatrix
 from gpuboost.data.targets import TreeTargets
 from gpuboost.dtypes import (
     ABSOLUTE,
@@ -34,6 +33,7 @@ from gpuboost.dtypes import (
     SQUARES,
     TREE_GROWTH,
 )
+from gpuboost.exchange import ClassicalGrower, FeatureMatrix, GrownTree, TreeJob
 from gpuboost.model.tree import Tree
 from gpuboost.scalar.formulas import power_of_two_below
 
@@ -154,7 +154,13 @@ class GrowingTree:
     """One tree to be grown: its rows' weights (0: not in the tree) and its key."""
 
     weight: np.ndarray  # (n_rows,) float64
-    key: Any
+    key: np.uint32
+
+
+class _OfThread(threading.local):
+    """The grower of a thread, which has one from its first tree on."""
+
+    grower: ClassicalGrower
 
 
 class TreeGrower:
@@ -173,7 +179,7 @@ class TreeGrower:
         self.criterion = (CLASS_CRITERIA if len(targets.classes) else VALUE_CRITERIA)[
             params.criterion
         ]
-        self._own = threading.local()
+        self._own = _OfThread()
 
     def grow(self, tree: GrowingTree) -> Tree:
         """Grow one tree; may be called from several threads at once."""
@@ -187,10 +193,10 @@ class TreeGrower:
                 self.coded, self.probability, self.targets.first_channel, n_ranks
             )
         grown = self._own.grower.grow_together([self._job(tree) for tree in trees])
-        return [self._finish(tree, *own) for tree, own in zip(trees, grown, strict=True)]
+        return [self._finish(tree, one) for tree, one in zip(trees, grown, strict=True)]
 
-    def _job(self, tree: GrowingTree) -> tuple[Any, ...]:
-        """A tree to be grown, as ``kernels/cpu/backend.py: CpuTreeGrower.grow`` takes it."""
+    def _job(self, tree: GrowingTree) -> TreeJob:
+        """A tree to be grown, in fixed point."""
         targets, params = self.targets, self.params
         rows = np.flatnonzero(tree.weight > 0).astype(ROW)
         weight, total_weight = tree.weight, float(tree.weight.sum())
@@ -206,28 +212,22 @@ class TreeGrower:
         if params.max_depth is not None:
             max_leaves = min(max_leaves, 2 ** min(int(params.max_depth), 40))
         scaled = by_rank * (value_scale / weight_scale) if self.criterion == ABSOLUTE else by_rank
-        return (
-            rows,
-            np.rint(weight * weight_scale).astype(np.int64),
-            targets.classes,
-            values,
-            rank,
-            scaled,
-            growth,
-            max_leaves,
+        return TreeJob(
+            rows=rows,
+            weight=np.rint(weight * weight_scale).astype(np.int64),
+            classes=targets.classes,
+            values=values,
+            rank=rank,
+            by_rank=scaled,
+            growth=growth,
+            max_leaves=max_leaves,
         )
 
-    def _finish(
-        self, tree: GrowingTree, nodes: np.ndarray, sets: np.ndarray, by_leaves: np.ndarray
-    ) -> Tree:
-        """A grown tree with what its nodes say.
-
-        ``by_leaves`` are its rows, those of each leaf together.
-        """
-        targets = self.targets
-        describe = self._own.grower.describe
-        node_weight, value, impurity = describe(
-            nodes, by_leaves, tree.weight, targets.classes, targets.y, self.criterion
+    def _finish(self, tree: GrowingTree, grown: GrownTree) -> Tree:
+        """A grown tree with what its nodes say."""
+        targets, nodes = self.targets, grown.nodes
+        node_weight, value, impurity = self._own.grower.describe(
+            nodes, grown.rows, tree.weight, targets.classes, targets.y, self.criterion
         )
         inner = nodes["left"] >= 0
         return Tree(
@@ -241,7 +241,7 @@ class TreeGrower:
             count=nodes["end"] - nodes["begin"],
             impurity=impurity,
             first_word=np.where(inner, nodes["first_word"], -1).astype(np.int32),
-            sets=sets,
+            sets=grown.sets,
         )
 
     def grow_all(
@@ -266,7 +266,7 @@ class TreeGrower:
         self.backend.share_out(-(-n_trees // step), grow_some)
         return trees
 
-    def _growth(self, rows: np.ndarray, total_weight: float, key: Any) -> np.ndarray:
+    def _growth(self, rows: np.ndarray, total_weight: float, key: np.uint32) -> np.ndarray:
         params, n_rows = self.params, self.coded.n_rows
         growth = np.zeros(1, TREE_GROWTH)
         min_samples_leaf = _rows(params.min_samples_leaf, n_rows, 1)

@@ -1,6 +1,9 @@
 """The CPU backend: numba kernels run by a team of threads."""
 
+from collections.abc import Callable, Iterable, Sequence
+
 import numpy as np
+from numpy.typing import DTypeLike
 
 from gpuboost.dtypes import (
     CHUNK,
@@ -17,10 +20,25 @@ from gpuboost.dtypes import (
     SYMMETRIC,
     TREE_NODE,
 )
+from gpuboost.exchange import (
+    BoostedTree,
+    ClassicalGrower,
+    DeviceArray,
+    EnsembleLike,
+    FeatureMatrix,
+    Grower,
+    GrownTree,
+    GrowthLimits,
+    HostArray,
+    LinkLike,
+    MetricLike,
+    ObjectiveLike,
+    ScoreLike,
+    TreeJob,
+)
 from gpuboost.kernels.cpu import (
     binning,
     gradients,
-    growth,
     histogram,
     leaf_targets,
     leaves,
@@ -28,6 +46,7 @@ from gpuboost.kernels.cpu import (
     projection,
     sampling,
 )
+from gpuboost.kernels.cpu import growth as growth_of_tree
 from gpuboost.kernels.cpu._jit import tell_of_compilation
 from gpuboost.kernels.cpu.cart import describe, levels
 from gpuboost.kernels.cpu.cart import predict as cart_predict
@@ -54,49 +73,49 @@ FEW_ROWS = 48
 
 
 class CpuBackend:
-    """See ``gpuboost.backend.Backend``."""
+    """See ``gpuboost.backend.HostBackend``."""
 
     name = "cpu"
     rounds_unchecked = 1
 
-    def __init__(self, n_threads):
+    def __init__(self, n_threads: int) -> None:
         self.team = Team(n_threads)
 
-    def __enter__(self):
+    def __enter__(self) -> "CpuBackend":
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: object) -> None:
         self.team.__exit__(*exc)
 
     @property
-    def host(self):
+    def host(self) -> "CpuBackend":
         """The backend for work on host arrays."""
         return self
 
     # --- arrays
 
-    def put(self, host):
+    def put(self, host: HostArray) -> DeviceArray:
         """A host array where the kernels want it: as it is."""
         return host
 
-    def to_host(self, array):
+    def to_host(self, array: DeviceArray) -> HostArray:
         """The other way round."""
         return array
 
-    def empty(self, shape, dtype):
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> DeviceArray:
         """An array to be filled."""
         return np.empty(shape, dtype)
 
     # --- binning
 
-    def share_out(self, n, job):
+    def share_out(self, n: int, job: Callable[[int], None]) -> None:
         """Call ``job(i)`` for i < n, shared out over the threads.
 
         For work that releases the interpreter lock itself.
         """
         todo = iter(range(n))
 
-        def work(_):
+        def work(_: int) -> None:
             try:
                 for i in todo:
                     job(i)
@@ -106,18 +125,22 @@ class CpuBackend:
 
         self.team.run(work)
 
-    def find_cuts(self, x, weight, rows, max_values):
+    def find_cuts(
+        self, x: DeviceArray, weight: HostArray, rows: HostArray | None, max_values: int
+    ) -> list[HostArray]:
         """Cuts of each column, from some rows (None: all)."""
         tell_of_compilation(binning.bin_matrix)
-        cuts = [None] * x.shape[1]
+        cuts = [np.empty(0)] * x.shape[1]
 
-        def cut_column(f):
+        def cut_column(f: int) -> None:
             cuts[f] = binning.column_cuts(x[:, f], weight, rows, max_values)
 
         self.share_out(x.shape[1], cut_column)
         return cuts
 
-    def bin_matrix(self, x, cuts, n_cuts, by_rows):
+    def bin_matrix(
+        self, x: DeviceArray, cuts: HostArray, n_cuts: HostArray, by_rows: bool
+    ) -> tuple[DeviceArray, DeviceArray]:
         """Bins of ``x`` by columns, and by rows if asked: ``(columns, bins)``."""
         n_rows, n_features = x.shape
         columns = np.empty((n_features, n_rows), np.uint8)
@@ -127,7 +150,9 @@ class CpuBackend:
         )
         return columns, bins
 
-    def code_borders(self, column, codes, n_codes):
+    def code_borders(
+        self, column: HostArray, codes: HostArray, n_codes: int
+    ) -> tuple[HostArray, HostArray]:
         """Lowest and highest value of each code but 0."""
         lower, upper = np.empty(n_codes), np.empty(n_codes)
         binning.code_borders(column, codes, lower, upper)
@@ -135,7 +160,18 @@ class CpuBackend:
 
     # --- gradients
 
-    def gradients(self, objective, y, raw, weight, arrays, groups, g, h, sums):
+    def gradients(
+        self,
+        objective: ObjectiveLike,
+        y: DeviceArray,
+        raw: DeviceArray,
+        weight: DeviceArray,
+        arrays: DeviceArray,
+        groups: tuple[DeviceArray, DeviceArray] | None,
+        g: DeviceArray,
+        h: DeviceArray,
+        sums: DeviceArray,
+    ) -> None:
         """Gradients and hessians of all outputs into g and h.
 
         And the weighted sums of |g| and h, which are not finite if a gradient is not, or if a
@@ -153,11 +189,26 @@ class CpuBackend:
             run(n_rows, gradients.sum_gradients, g, h, weight, blocks)
         gradients.sum_blocks(blocks, sums)
 
-    def begin_tree(self, sums, k, rooms, keys, growth):
+    def begin_tree(
+        self,
+        sums: DeviceArray,
+        k: int,
+        rooms: tuple[float, float],
+        keys: tuple[np.uint32, np.uint32],
+        growth: DeviceArray,
+    ) -> None:
         """Scales and keys of the next tree."""
         gradients.begin_tree(sums, k, *rooms, *keys, growth)
 
-    def mean_of_rows(self, metric, scale, y, raw, weight, arrays):
+    def mean_of_rows(
+        self,
+        metric: MetricLike,
+        scale: float,
+        y: DeviceArray,
+        raw: DeviceArray,
+        weight: DeviceArray,
+        arrays: DeviceArray,
+    ) -> ScoreLike:
         """Weighted mean of a metric's row function."""
         blocks = np.empty((-(-y.shape[0] // gradients.BLOCK), 1, 2))
         self.team.run_kernel(
@@ -175,42 +226,54 @@ class CpuBackend:
         gradients.sum_blocks(blocks, total)
         return metric.score(total[0, 0], total[0, 1])
 
-    def quantize(self, g, h, weight, growth, nearest, out):
+    def quantize(
+        self,
+        g: DeviceArray,
+        h: DeviceArray,
+        weight: DeviceArray,
+        growth: DeviceArray,
+        nearest: bool,
+        out: DeviceArray,
+    ) -> None:
         """Packed fixed-point gradients into ``out``."""
         self.team.run_kernel(g.shape[0], gradients.quantize, g, h, weight, growth, nearest, out)
 
-    def fixed_point_sum(self, values, weight, scale):
+    def fixed_point_sum(self, values: HostArray, weight: HostArray, scale: float) -> int:
         """Exact sum of values times weights, in steps of 1 / scale."""
         return int(gradients.fixed_point_sum(values, weight, scale))
 
     # --- sampling
 
-    def mix_key(self, seed, a=0, b=0, c=0):
+    def mix_key(self, seed: int, a: int = 0, b: int = 0, c: int = 0) -> np.uint32:
         """A key for one purpose."""
         return np.uint32(sampling.mix_key(seed, a, b, c))
 
-    def draw_rows(self, usable, fraction, key, out):
+    def draw_rows(
+        self, usable: DeviceArray, fraction: float, key: np.uint32, out: DeviceArray
+    ) -> DeviceArray:
         """Rows of one round."""
         return out[: sampling.draw_rows(usable, fraction, key, out)]
 
-    def draw_bag(self, n_rows, n_draws, key):
+    def draw_bag(self, n_rows: int, n_draws: int, key: np.uint32) -> HostArray:
         """How often each row is drawn in ``n_draws`` draws with replacement."""
         out = np.empty(n_rows, np.int32)
         sampling.draw_bag(n_draws, key, out)
         return out
 
-    def draw_features(self, n_features, growth, out):
+    def draw_features(self, n_features: int, growth: DeviceArray, out: DeviceArray) -> None:
         """Features of one tree."""
         sampling.draw_features(growth, n_features, out)
 
     # --- growth
 
-    def make_grower(self, binned, limits):
+    def make_grower(self, binned: FeatureMatrix, limits: GrowthLimits) -> Grower:
         """A grower with buffers for every tree of a fit."""
-        tell_of_compilation(growth.grow)
+        tell_of_compilation(growth_of_tree.grow)
         return CpuGrower(self.team, binned.columns, binned.by_rows, binned.n_bins, limits)
 
-    def make_tree_grower(self, coded, probability, first_channel, n_ranks):
+    def make_tree_grower(
+        self, coded: FeatureMatrix, probability: HostArray, first_channel: HostArray, n_ranks: int
+    ) -> ClassicalGrower:
         """A grower of classical trees with buffers for one of them at a time.
 
         Each thread takes one of its own.
@@ -218,7 +281,7 @@ class CpuBackend:
         tell_of_compilation(grow_tree)
         return CpuTreeGrower(coded, probability, first_channel, n_ranks)
 
-    def trees_at_once(self, n_rows, n_outputs):
+    def trees_at_once(self, n_rows: int, n_outputs: int) -> int:
         """How many classical trees a grower grows together.
 
         Here each thread has a grower and a tree.
@@ -227,11 +290,11 @@ class CpuBackend:
 
     # --- prediction
 
-    def find_leaves(self, x, ensemble, out):
+    def find_leaves(self, x: HostArray, ensemble: EnsembleLike, out: HostArray) -> None:
         """The leaf that each tree has for each row, into ``out`` (n_rows, n_trees)."""
         begin, nodes, _, first_set, sets = ensemble.walk_arrays
         self.team.run_kernel(
-            x.shape[0] * len(ensemble.trees),
+            x.shape[0] * (len(begin) - 1),
             cart_predict.find_leaves,
             x,
             begin,
@@ -241,7 +304,15 @@ class CpuBackend:
             out,
         )
 
-    def leaf_quantiles(self, leaves, arrays, rank, targets, quantiles, out):
+    def leaf_quantiles(
+        self,
+        leaves: HostArray,
+        arrays: tuple[HostArray, ...],
+        rank: HostArray,
+        targets: HostArray,
+        quantiles: HostArray,
+        out: HostArray,
+    ) -> None:
         """Quantiles of the targets that share leaves with each row, into ``out``.
 
         ``arrays`` as ``gpuboost.model.leaf_targets`` keeps them.
@@ -250,19 +321,33 @@ class CpuBackend:
             leaves.size, leaf_targets.leaf_quantiles, leaves, *arrays, rank, targets, quantiles, out
         )
 
-    def project_tree(self, x, ensemble, tree, ignored, weight, y, out):
-        """What a tree that ignores a feature (-1.
+    def project_tree(
+        self,
+        x: HostArray,
+        ensemble: EnsembleLike,
+        tree: int,
+        ignored: int,
+        weight: HostArray,
+        y: HostArray,
+        out: HostArray,
+    ) -> None:
+        """What a tree that ignores a feature (-1: none) says of the rows of weight 0.
 
-        None) says of the rows of weight 0, from the others' targets, into ``out``.
+        From the others' targets, into ``out``.
         """
         begin, nodes, _, first_set, sets = ensemble.walk_arrays
-        own, own_sets = (
-            nodes[begin[tree] : begin[tree + 1]],
-            sets[first_set[tree] : first_set[tree + 1]],
-        )
-        projection.project_tree(x, own, own_sets, ignored, weight, y, out)
+        nodes = nodes[begin[tree] : begin[tree + 1]]
+        sets = sets[first_set[tree] : first_set[tree + 1]]
+        projection.project_tree(x, nodes, sets, ignored, weight, y, out)
 
-    def add_trees(self, x, ensemble, first_tree, end_tree, out):
+    def add_trees(
+        self,
+        x: DeviceArray,
+        ensemble: EnsembleLike,
+        first_tree: int,
+        end_tree: int,
+        out: DeviceArray,
+    ) -> None:
         """Add trees to ``out``, which ``base_scores`` has made for these rows."""
         if not ensemble.by_blocks:
             self.team.run_kernel(
@@ -276,20 +361,20 @@ class CpuBackend:
             self.team.run_kernel(
                 x.shape[0] * max(end_tree - first_tree, 1), predict.predict_blocks, x,
                 ensemble.used_features, ensemble.cut_table(x.dtype), ensemble.n_cuts, first_tree,
-                end_tree, out.shape[0], *ensemble.block_arrays(self), out,
+                end_tree, out.shape[0], *ensemble.block_arrays(predict.list_splits), out,
             )  # fmt: skip
 
-    def base_scores(self, ensemble, x):
+    def base_scores(self, ensemble: EnsembleLike, x: DeviceArray) -> DeviceArray:
         """Raw scores (n_channels, n_rows) before the first tree; by rows if trees are walked."""
         if ensemble.by_blocks:
             return np.repeat(ensemble.base_score[:, None], x.shape[0], axis=1)
         return np.tile(ensemble.base_score, (x.shape[0], 1)).T
 
-    def labels(self, raw, classes):
+    def labels(self, raw: DeviceArray, classes: HostArray) -> DeviceArray:
         """The class with the highest score; one output means two classes."""
         return classes[raw.argmax(axis=0) if raw.shape[0] > 1 else (raw[0] > 0).astype(np.intp)]
 
-    def apply_link(self, raw, link):
+    def apply_link(self, raw: DeviceArray, link: LinkLike) -> DeviceArray:
         """Predictions from raw scores: numbers (n_rows,), or probabilities (n_rows, n_classes)."""
         if link.name == "identity":
             return raw[0]
@@ -301,15 +386,18 @@ class CpuBackend:
             predict.class_probabilities(raw, out)
         return out
 
-    def list_splits(self, *args):
-        """Write trees as lists of splits (see kernels/cpu/predict.py)."""
-        predict.list_splits(*args)
-
 
 class CpuGrower:
     """Grows trees over one binned matrix; owns the buffers they need."""
 
-    def __init__(self, team, columns, bins, n_bins, limits):
+    def __init__(
+        self,
+        team: Team,
+        columns: HostArray,
+        bins: HostArray,
+        n_bins: HostArray,
+        limits: GrowthLimits,
+    ) -> None:
         self.team = team
         self.columns, self.bins, self.n_bins = columns, bins, n_bins
         n_rows, n_used = columns.shape[1], limits.tree_features
@@ -347,33 +435,35 @@ class CpuGrower:
         self.count_pool = np.empty((n_buffers, slot_cells), np.int32) if limits.count_rows else None
         self.free_slots = np.empty(self.n_slots, np.int32)
         self.found = np.empty((2 * max_split, len(self.scan_ranges) - 1), SPLIT)
-        self.trees = []
+        self.trees: list[BoostedTree] = []
         self.labels = np.empty(
             n_rows, np.uint8 if limits.max_leaves <= predict.MAX_LABELS else np.int32
         )
 
-    def grow(self, rows, features, gh, params):
+    def grow(
+        self, rows: DeviceArray, features: DeviceArray, gh: DeviceArray, growth: DeviceArray
+    ) -> None:
         """Grow a tree from packed gradients."""
         n = rows.shape[0]
         self.rows[:n] = rows
         self.progress[:] = 0
         control = np.zeros(CONTROL_SIZE, np.int64)
         control[N_THREADS] = self.threads
-        stages = growth.Stages(
+        stages = growth_of_tree.Stages(
             self.bins, self.n_bins.shape[0], self.columns, features,
             features.shape[0] == self.n_bins.shape[0], self.build_ranges, self.scan_ranges,
-            self.n_bins, self.rows[:n], self.scratch[:n], gh, params, self.progress, self.nodes,
+            self.n_bins, self.rows[:n], self.scratch[:n], gh, growth, self.progress, self.nodes,
             self.pieces, self.pairs, self.chunks, self.masks, self.pool, self.count_pool,
             self.found,
         )  # fmt: skip
         list_leaves = self.labels.dtype != np.uint8
 
-        def job(thread):
+        def job(thread: int) -> None:
             if thread > 0:
-                growth.assist(control, self.symmetric, stages)
+                growth_of_tree.assist(control, self.symmetric, stages)
                 return
             try:
-                while not growth.grow(
+                while not growth_of_tree.grow(
                     control,
                     BUDGET,
                     self.symmetric,
@@ -393,7 +483,15 @@ class CpuGrower:
         else:
             job(0)
 
-    def finish(self, rows, g, h, weight, growth, learning_rate):
+    def finish(
+        self,
+        rows: DeviceArray,
+        g: DeviceArray,
+        h: DeviceArray,
+        weight: DeviceArray,
+        growth: DeviceArray,
+        learning_rate: float,
+    ) -> None:
         """Label all rows, and give the tree its values from fine sums of the true gradients."""
         nodes = self.nodes[: self.progress["n_nodes"][0]].copy()
         n, n_splits, n_rows = nodes.shape[0], nodes.shape[0] // 2, self.labels.shape[0]
@@ -405,7 +503,7 @@ class CpuGrower:
         sums = np.zeros((n, leaves.N_SUMS), FINE)
         gradients = g, h, weight, growth
         if self.labels.dtype == np.uint8:
-            tree = self.columns, self.splits, self.leaf_of_label, rows
+            tree: tuple[HostArray, ...] = self.columns, self.splits, self.leaf_of_label, rows
             self.team.run_kernel(n_rows, leaves.sum_by_labels, *tree, *gradients, self.labels, sums)
         else:
             self.labels[:] = -1
@@ -422,30 +520,32 @@ class CpuGrower:
                 )
         values, cover = np.empty(n), np.empty(n)
         leaves.leaf_values(nodes, sums, growth, learning_rate, values, cover)
-        self.trees.append((nodes, values, cover, sums[:, 2].copy()))
+        self.trees.append(BoostedTree(nodes, values, cover, sums[:, 2].copy()))
 
-    def replace_leaf_values(self, rows, value_of_rows):
+    def replace_leaf_values(
+        self, rows: DeviceArray, value_of_rows: Callable[[HostArray], float]
+    ) -> None:
         """Other values for the leaves that have rows: what a function says of their rows."""
         labels = self.labels[rows]
         by_label = rows[np.argsort(labels, kind="stable")]
         ends = np.cumsum(np.bincount(labels, minlength=len(self.leaf_of_label)))
-        values = self.trees[-1][1]
+        values = self.trees[-1].values
         for leaf, own in zip(self.leaf_of_label, np.split(by_label, ends[:-1]), strict=True):
             if len(own):
                 values[leaf] = value_of_rows(own)
 
-    def add_leaf_values(self, raw):
+    def add_leaf_values(self, raw: DeviceArray) -> None:
         """Add leaf values to the raw scores of all rows."""
         self.team.run_kernel(
             raw.shape[0],
             leaves.add_leaf_values,
             self.labels,
             self.leaf_of_label,
-            self.trees[-1][1],
+            self.trees[-1].values,
             raw,
         )
 
-    def add_tree(self, binned, raw):
+    def add_tree(self, binned: FeatureMatrix, raw: DeviceArray) -> None:
         """Add the tree to the raw scores of rows of another matrix with the same bins."""
         nodes, values, _, _ = self.trees[-1]
         self.team.run_kernel(
@@ -459,7 +559,7 @@ class CpuGrower:
             raw,
         )
 
-    def take_trees(self, everything):
+    def take_trees(self, everything: bool) -> list[BoostedTree]:
         """Trees grown since the last call."""
         taken, self.trees = self.trees, []
         return taken
@@ -468,39 +568,39 @@ class CpuGrower:
 class CpuTreeGrower:
     """Grows classical trees over one coded matrix, one at a time; owns the buffers they need."""
 
-    def __init__(self, coded, probability, first_channel, n_ranks):
+    def __init__(
+        self, coded: FeatureMatrix, probability: HostArray, first_channel: HostArray, n_ranks: int
+    ) -> None:
         self.coded = Coded(
             coded.columns.reshape(-1), coded.by_rows.reshape(-1), coded.n_codes, coded.begin,
             coded.lower, coded.upper, coded.is_categorical, probability,
         )  # fmt: skip
         self.first_channel, self.n_ranks = first_channel, n_ranks
-        self.work = None
+        self.work: dict[str, HostArray] | None = None
 
-    def grow(self, rows, weight, classes, values, rank, by_rank, growth, max_leaves):
-        """Grow a tree on some rows from fixed-point targets.
-
-        Returns (nodes, sets, rows by leaves).
-        """
-        if self.work is None or len(self.work["rows"]) < len(rows):
-            self.work = self._allocate(len(rows), len(classes) > 0)
-        work = Work(**{**self.work, "rows": self.work["rows"][: len(rows)]})
-        work.rows[:] = rows
-        nodes = np.empty(2 * max_leaves - 1, TREE_NODE)
-        targets = Targets(weight, classes, values, self.first_channel, rank, by_rank)
-        n_nodes, sets, n_words = grow_tree(
-            self.coded, targets, growth, work, nodes, make_frontier(max_leaves)
+    def grow(self, job: TreeJob) -> GrownTree:
+        """Grow a tree."""
+        n = len(job.rows)
+        if self.work is None or len(self.work["rows"]) < n:
+            self.work = self._allocate(n, len(job.classes) > 0)
+        work = Work(**{**self.work, "rows": self.work["rows"][:n]})
+        work.rows[:] = job.rows
+        nodes = np.empty(2 * job.max_leaves - 1, TREE_NODE)
+        targets = Targets(
+            job.weight, job.classes, job.values, self.first_channel, job.rank, job.by_rank
         )
-        return nodes[:n_nodes].copy(), sets[:n_words].copy(), work.rows
+        n_nodes, sets, n_words = grow_tree(
+            self.coded, targets, job.growth, work, nodes, make_frontier(job.max_leaves)
+        )
+        return GrownTree(nodes[:n_nodes].copy(), sets[:n_words].copy(), work.rows)
 
-    def grow_together(self, jobs):
-        """Grow trees one after another, each when it is asked for: they use the same buffers.
+    def grow_together(self, jobs: Sequence[TreeJob]) -> Iterable[GrownTree]:
+        """Grow trees one after another, each when it is asked for: they use the same buffers."""
+        return map(self.grow, jobs)
 
-        A job has the arguments of ``grow``.
-        """
-        for job in jobs:
-            yield self.grow(*job)
-
-    def order_nodes(self, by_levels, next_code, root, n_nodes):
+    def order_nodes(
+        self, by_levels: HostArray, next_code: HostArray, root: int, n_nodes: int
+    ) -> HostArray:
         """The nodes of one tree, which was grown level by level elsewhere.
 
         Numbered as ``grow`` numbers them.
@@ -512,7 +612,15 @@ class CpuTreeGrower:
         )
         return nodes
 
-    def describe(self, nodes, rows, weight, classes, y, criterion):
+    def describe(
+        self,
+        nodes: HostArray,
+        rows: HostArray,
+        weight: HostArray,
+        classes: HostArray,
+        y: HostArray,
+        criterion: int,
+    ) -> tuple[HostArray, HostArray, HostArray]:
         """Weight, value and impurity of every node, from the true targets."""
         n_nodes = len(nodes)
         node_weight, value, impurity = (
@@ -534,7 +642,7 @@ class CpuTreeGrower:
         )
         return node_weight, value, impurity
 
-    def _allocate(self, n_rows, with_classes):
+    def _allocate(self, n_rows: int, with_classes: bool) -> dict[str, HostArray]:
         n_outputs, n_channels = len(self.first_channel) - 1, int(self.first_channel[-1])
         n_cell = n_channels if with_classes else n_channels + 1
         n_codes = max(int(self.coded.n_codes.max()), self.n_ranks)
@@ -572,6 +680,6 @@ class CpuTreeGrower:
         return {name: np.zeros(shape, dtype) for name, (shape, dtype) in shapes.items()}
 
 
-def _even_ranges(n, n_ranges):
+def _even_ranges(n: int, n_ranges: int) -> HostArray:
     """Borders of n_ranges ranges of about equal length."""
     return np.linspace(0, n, max(1, n_ranges) + 1).astype(np.int64)

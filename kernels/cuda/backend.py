@@ -3,9 +3,26 @@
 Nothing read back while a boosted tree grows.
 """
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import numpy as np
+from numpy.typing import DTypeLike
 
 from gpuboost.dtypes import SUM_BLOCK, SUM_LANES
+from gpuboost.exchange import (
+    ClassicalGrower,
+    DeviceArray,
+    EnsembleLike,
+    FeatureMatrix,
+    Grower,
+    GrowthLimits,
+    HostArray,
+    LinkLike,
+    MetricLike,
+    ObjectiveLike,
+    ScoreLike,
+)
 from gpuboost.kernels.cpu.backend import CpuBackend
 from gpuboost.kernels.cuda import binning, gradients, predict
 from gpuboost.kernels.cuda._compile import THREADS, Kernels
@@ -21,14 +38,14 @@ CHUNK_BYTES = 1 << 24
 NUMERIC_CLASSES = {np.dtype(t) for t in "?bhilqBHILQfd"}
 
 
-def _on_host(array):
+def _on_host(array: DeviceArray) -> bool:
     return not isinstance(array, cupy().ndarray)
 
 
 class PendingScore:
     """A metric whose sums are still on their way from the device."""
 
-    def __init__(self, metric, sums):
+    def __init__(self, metric: MetricLike, sums: DeviceArray) -> None:
         self.metric = metric
         self._sums = sums  # on the device until the copy is done
         self._host = cupy().cuda.alloc_pinned_memory(sums.nbytes)
@@ -37,11 +54,11 @@ class PendingScore:
         self._arrived = cupy().cuda.Event()
         self._arrived.record()
 
-    def ready(self):
+    def ready(self) -> bool:
         """Whether the sums have arrived."""
         return self._arrived.done
 
-    def value(self):
+    def value(self) -> float:
         """The metric; waits for the sums."""
         self._arrived.synchronize()
         total = np.frombuffer(self._host, np.float64, 2)
@@ -54,43 +71,48 @@ class CudaBackend:
     name = "cuda"
     rounds_unchecked = 256  # to look at sums is to wait for the device
 
-    def __init__(self, n_threads, device_id):
+    def __init__(self, n_threads: int, device_id: int) -> None:
         self.host = CpuBackend(n_threads)  # for work on host arrays: cuts, base scores, few rows
         self.device = cupy().cuda.Device(device_id)
         self.group_features = group_features_for(self.device)
         self.kernels = Kernels(self.group_features, False, device_id)
-        self._ensemble = None
+        self._ensemble: EnsembleLike | None = None
+        self._buffers: dict[tuple[str, tuple[int, ...]], DeviceArray] = {}
 
-    def __enter__(self):
+    def __enter__(self) -> "CudaBackend":
         self.device.__enter__()
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: object) -> None:
         self.host.__exit__(*exc)
         cupy().get_default_memory_pool().free_all_blocks()
         self.device.__exit__(*exc)
 
     # --- arrays
 
-    def put(self, host):
+    def put(self, host: HostArray) -> DeviceArray:
         """A host array on the device."""
         return cupy().asarray(host)
 
-    def to_host(self, array):
+    def to_host(self, array: DeviceArray) -> HostArray:
         """A device array on the host."""
         return cupy().asnumpy(array)
 
-    def empty(self, shape, dtype):
+    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> DeviceArray:
         """An array to be filled."""
         return cupy().empty(shape, dtype)
 
     # --- binning
 
-    def find_cuts(self, x, weight, rows, max_values):
+    def find_cuts(
+        self, x: DeviceArray, weight: HostArray, rows: HostArray | None, max_values: int
+    ) -> list[HostArray]:
         """Cuts of each column, from some rows (None: all), found where the matrix is."""
         return (self.host if _on_host(x) else binning).find_cuts(x, weight, rows, max_values)
 
-    def bin_matrix(self, x, cuts, n_cuts, by_rows):
+    def bin_matrix(
+        self, x: DeviceArray, cuts: HostArray, n_cuts: HostArray, by_rows: bool
+    ) -> tuple[DeviceArray, DeviceArray]:
         """Bins in the device's layout: (None, bins). Rows go up in chunks.
 
         While one is binned the next is on its way.
@@ -107,7 +129,7 @@ class CudaBackend:
             )  # fmt: skip
         return None, bins
 
-    def _chunks(self, x):
+    def _chunks(self, x: DeviceArray) -> Iterator[tuple[int, DeviceArray]]:
         """(first row, rows on the device).
 
         A device matrix as it is, a host matrix in stretches that go up through two pinned buffers.
@@ -146,7 +168,18 @@ class CudaBackend:
 
     # --- gradients
 
-    def gradients(self, objective, y, raw, weight, arrays, groups, g, h, sums):
+    def gradients(
+        self,
+        objective: ObjectiveLike,
+        y: DeviceArray,
+        raw: DeviceArray,
+        weight: DeviceArray,
+        arrays: DeviceArray,
+        groups: tuple[DeviceArray, DeviceArray] | None,
+        g: DeviceArray,
+        h: DeviceArray,
+        sums: DeviceArray,
+    ) -> None:
         """Gradients and hessians of all outputs into g and h.
 
         And the weighted sums of |g| and h, which are not finite if a gradient is not, or if a
@@ -171,21 +204,40 @@ class CudaBackend:
         )
         self._reduce("sum_blocks", (n_outputs,), (blocks, sums, np.int32(n_blocks)))
 
-    def begin_tree(self, sums, k, rooms, keys, growth):
+    def begin_tree(
+        self,
+        sums: DeviceArray,
+        k: int,
+        rooms: tuple[float, float],
+        keys: tuple[np.uint32, np.uint32],
+        growth: DeviceArray,
+    ) -> None:
         """Scales and keys of the next tree."""
         gradients.BEGIN_TREE(1, sums, np.int64(k), *map(np.float64, rooms), *keys, growth)
 
-    def quantize(self, g, h, weight, growth, nearest, out):
+    def quantize(
+        self,
+        g: DeviceArray,
+        h: DeviceArray,
+        weight: DeviceArray,
+        growth: DeviceArray,
+        nearest: bool,
+        out: DeviceArray,
+    ) -> None:
         """Packed fixed-point gradients into ``out``."""
         gradients.QUANTIZE[nearest](
             g.shape[0], g, h, weight, np.bool_(weight.size > 0), growth, out
         )
 
-    def fixed_point_sum(self, values, weight, scale):
-        """Exact sum of host values."""
-        return self.host.fixed_point_sum(values, weight, scale)
-
-    def mean_of_rows(self, metric, scale, y, raw, weight, arrays):
+    def mean_of_rows(
+        self,
+        metric: MetricLike,
+        scale: float,
+        y: DeviceArray,
+        raw: DeviceArray,
+        weight: DeviceArray,
+        arrays: DeviceArray,
+    ) -> ScoreLike:
         """Weighted mean of a metric's row function, when it arrives."""
         n_rows = y.shape[0]
         values = self._scratch("metric_values", (n_rows,))
@@ -205,31 +257,32 @@ class CudaBackend:
         self._reduce("sum_blocks", (1,), (blocks, out, np.int32(n_blocks)))
         return PendingScore(metric, out)
 
-    def _reduce(self, name, grid, args):
+    def _reduce(self, name: str, grid: tuple[int, ...], args: tuple[Any, ...]) -> None:
         self.kernels.launch("reduce", name, grid, (SUM_LANES,), args)
 
-    def _scratch(self, name, shape):
+    def _scratch(
+        self, name: str, shape: tuple[int, ...], dtype: DTypeLike = np.float64
+    ) -> DeviceArray:
         """A buffer that lives as long as the backend."""
-        buffers = self.__dict__.setdefault("_buffers", {})
-        key = name, shape
-        if key not in buffers:
-            buffers[key] = self.empty(shape, np.float64)
-        return buffers[key]
+        if (name, shape) not in self._buffers:
+            self._buffers[name, shape] = self.empty(shape, dtype)
+        return self._buffers[name, shape]
 
     # --- sampling
 
-    def mix_key(self, seed, a=0, b=0, c=0):
+    def mix_key(self, seed: int, a: int = 0, b: int = 0, c: int = 0) -> np.uint32:
         """A key for one purpose."""
         return self.host.mix_key(seed, a, b, c)
 
-    def draw_rows(self, usable, fraction, key, out):
+    def draw_rows(
+        self, usable: DeviceArray, fraction: float, key: np.uint32, out: DeviceArray
+    ) -> DeviceArray:
         """Rows of one round: (rows, how many), both on the device."""
         n = usable.shape[0]
         tile_rows = tile_rows_for(n)
         n_tiles = -(-n // tile_rows)
-        if "_drawn" not in self.__dict__:
-            self._drawn = self.empty((n_tiles,), np.int32), self.empty((1,), np.int32)
-        lefts, count = self._drawn
+        lefts = self._scratch("drawn_lefts", (n_tiles,), np.int32)
+        count = self._scratch("drawn_count", (1,), np.int32)
         threads, draw = (
             THREADS["PARTITION_THREADS"],
             (usable, np.int32(n), np.float64(fraction * 4294967296.0), np.uint32(key), lefts),
@@ -246,52 +299,57 @@ class CudaBackend:
         )
         return out, count
 
-    def draw_features(self, n_features, growth, out):
+    def draw_features(self, n_features: int, growth: DeviceArray, out: DeviceArray) -> None:
         """Features of one tree."""
+        mask = self._scratch("feature_mask", (n_features,), np.uint8)
         self.kernels.launch(
             "growth",
             "draw_features",
             (1,),
             (1,),
-            (growth, out, self._mask(n_features), np.int32(n_features), np.int32(out.size)),
+            (growth, out, mask, np.int32(n_features), np.int32(out.size)),
         )
-
-    def _mask(self, n):
-        if "_feature_mask" not in self.__dict__:
-            self._feature_mask = self.empty((n,), np.uint8)
-        return self._feature_mask
 
     # --- growth
 
-    def make_grower(self, binned, limits):
+    def make_grower(self, binned: FeatureMatrix, limits: GrowthLimits) -> Grower:
         """A grower with buffers for every tree of a fit."""
-        return CudaGrower(self, binned, limits)
+        return CudaGrower(self.device, self.group_features, binned, limits)
 
-    def make_tree_grower(self, coded, probability, first_channel, n_ranks):
+    def make_tree_grower(
+        self, coded: FeatureMatrix, probability: HostArray, first_channel: HostArray, n_ranks: int
+    ) -> ClassicalGrower:
         """A grower of classical trees."""
         return CudaTreeGrower(self, coded, probability, first_channel, n_ranks)
 
-    def trees_at_once(self, n_rows, n_outputs):
+    def trees_at_once(self, n_rows: int, n_outputs: int) -> int:
         """How many classical trees are grown together."""
         return trees_at_once(self.device, n_rows, n_outputs)
 
-    def share_out(self, n, job):
+    def share_out(self, n: int, job: Callable[[int], None]) -> None:
         """Call ``job(i)`` for i < n, one after another: the device has one queue."""
         for i in range(n):
             job(i)
 
     # --- prediction
 
-    def base_scores(self, ensemble, x):
+    def base_scores(self, ensemble: EnsembleLike, x: DeviceArray) -> DeviceArray:
         """Raw scores (n_channels, n_rows) before the first tree, where the rows of ``x`` are."""
         if _on_host(x):
             return self.host.base_scores(ensemble, x)
-        scores = self.empty((ensemble.n_channels, x.shape[0]), np.float64)
+        scores = self.empty((len(ensemble.base_score), x.shape[0]), np.float64)
         for own, score in zip(scores, ensemble.base_score, strict=True):
             own.fill(score)
         return scores
 
-    def add_trees(self, x, ensemble, first_tree, end_tree, out):
+    def add_trees(
+        self,
+        x: DeviceArray,
+        ensemble: EnsembleLike,
+        first_tree: int,
+        end_tree: int,
+        out: DeviceArray,
+    ) -> None:
         """Add trees to ``out``, which ``base_scores`` has made, where the rows of ``x`` are."""
         if _on_host(x) and (x.shape[0] <= FEW_ROWS or not ensemble.by_blocks):
             self.host.add_trees(x, ensemble, first_tree, end_tree, out)
@@ -311,7 +369,7 @@ class CudaBackend:
             predict.ADD_VALUE_TREES(chunk.shape[0], chunk, *arguments, raw)
             out[:, first:end] = self.to_host(raw)
 
-    def apply_link(self, raw, link):
+    def apply_link(self, raw: DeviceArray, link: LinkLike) -> DeviceArray:
         """Predictions, where the raw scores are."""
         if _on_host(raw):
             return self.host.apply_link(raw, link)
@@ -324,7 +382,7 @@ class CudaBackend:
             predict.SOFTMAX(raw.shape[1], raw, out)
         return out
 
-    def labels(self, raw, classes):
+    def labels(self, raw: DeviceArray, classes: HostArray) -> DeviceArray:
         """The class with the highest score.
 
         Where the raw scores are if it is a number, else on the host.
@@ -336,7 +394,3 @@ class CudaBackend:
         out = self.empty((raw.shape[1],), codes.dtype)
         predict.LABELS(raw.shape[1], raw, self.put(codes), out)
         return out if numeric else classes[self.to_host(out)]
-
-    def list_splits(self, *args):
-        """Write trees as lists of splits."""
-        self.host.list_splits(*args)

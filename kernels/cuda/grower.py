@@ -6,9 +6,14 @@ Per step: choose, count_lefts, settle, scatter_rows, build_histograms, scan: six
 the number of nodes. The host never asks how far a tree has come; kernels of a step with nothing to
 do return at once."""
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import numpy as np
+from numpy.typing import DTypeLike
 
 from gpuboost.dtypes import FINE, LEAFWISE, N_CODES, NODE, PACKED, PAIR, ROW, SPLIT, SYMMETRIC
+from gpuboost.exchange import BoostedTree, DeviceArray, FeatureMatrix, GrowthLimits, HostArray
 from gpuboost.kernels.cuda import predict
 from gpuboost.kernels.cuda._compile import THREADS, Kernels
 from gpuboost.kernels.cuda._device import cupy
@@ -28,7 +33,7 @@ SCAN_FEATURES = 32
 KEPT_TREES, KEPT_BYTES = 256, 1 << 24
 
 
-def group_features_for(device):
+def group_features_for(device: Any) -> int:
     """Features whose bins a row keeps together.
 
     As many as shared memory has room for, 16 at most.
@@ -40,7 +45,7 @@ def group_features_for(device):
     return 4
 
 
-def tile_rows_for(n_rows):
+def tile_rows_for(n_rows: int) -> int:
     """Rows of a tile, a multiple of 256."""
     return max(MIN_TILE_ROWS, -(-n_rows // MAX_TILES // 256) * 256)
 
@@ -48,17 +53,19 @@ def tile_rows_for(n_rows):
 class CudaGrower:
     """Grows trees over one binned matrix; owns the buffers they need."""
 
-    def __init__(self, backend, binned, limits):
+    def __init__(
+        self, device: Any, group_features: int, binned: FeatureMatrix, limits: GrowthLimits
+    ) -> None:
         cp = cupy()
-        self.bins, self.limits, self.group_features = binned.by_rows, limits, backend.group_features
+        self.bins, self.limits, self.group_features = binned.by_rows, limits, group_features
         self.n_features, self.n_used = len(binned.n_bins), limits.tree_features
         self.n_rows = binned.n_rows
         self.masked = limits.sample_columns
-        self.kernels = Kernels(self.group_features, limits.count_rows, backend.device.id)
-        attributes = backend.device.attributes
+        self.kernels = Kernels(group_features, limits.count_rows, device.id)
+        attributes = device.attributes
         self.n_multiprocessors = attributes["MultiProcessorCount"]
-        self.n_groups = -(-self.n_features // self.group_features)
-        self.shared_bytes = self.group_features * N_CODES * 4 * (3 if limits.count_rows else 2)
+        self.n_groups = -(-self.n_features // group_features)
+        self.shared_bytes = group_features * N_CODES * 4 * (3 if limits.count_rows else 2)
         self.fits_shared = self.shared_bytes <= attributes["MaxSharedMemoryPerBlock"]
         self.tile_rows = tile_rows_for(self.n_rows)
         max_nodes, max_open = 2 * limits.max_leaves - 1, limits.max_open
@@ -100,15 +107,25 @@ class CudaGrower:
             "kept_cover": ((self.max_kept, max_nodes), np.float64),
             "kept_sizes": ((self.max_kept,), np.int32),
         }
-        check_memory(plan, backend.device, "a smaller max_depth or max_leaves, fewer columns")
-        for name, (shape, dtype) in plan.items():
-            setattr(self, name, cp.empty(shape, dtype))
-        self.n_bins = backend.put(binned.n_bins)
-        self.n_kept, self.fetched, self.graph, self.all_rows = 0, [], None, None
+        check_memory(plan, device, "a smaller max_depth or max_leaves, fewer columns")
+        (  # in the order of the plan
+            self.rows, self.pool, self.count_pool, self.masks, self.found, self.nodes,
+            self.state, self.pairs, self.built, self.built_tiles, self.candidates,
+            self.chosen, self.chosen_tiles, self.n_left, self.tile_lefts,
+            self.free_slots, self.used, self.leaves, self.leaf_tiles, self.sums,
+            self.values, self.kept_nodes, self.kept_values, self.kept_cover,
+            self.kept_sizes,
+        ) = (cp.empty(shape, dtype) for shape, dtype in plan.values())  # fmt: skip
+        self.n_bins = cp.asarray(binned.n_bins)
+        self.fetched: list[BoostedTree] = []
+        self.graph: Any = None  # False: the next tree is recorded
+        self.n_kept, self.all_rows = 0, None
 
     # --- growth
 
-    def grow(self, rows, features, gh, growth):
+    def grow(
+        self, rows: DeviceArray, features: DeviceArray, gh: DeviceArray, growth: DeviceArray
+    ) -> None:
         """Grow a tree from packed gradients.
 
         The launches are recorded the second time and replayed from then on.
@@ -130,12 +147,19 @@ class CudaGrower:
                 self.graph = recorder.end_capture()
         self.graph.launch(stream)
 
-    def _count_of(self, rows):
+    def _count_of(self, rows: DeviceArray) -> DeviceArray:
         if self.all_rows is None:
             self.all_rows = cupy().asarray(np.array([rows.shape[0]], np.int32))
         return self.all_rows
 
-    def _launch_tree(self, rows, count, features, gh, growth):
+    def _launch_tree(
+        self,
+        rows: DeviceArray,
+        count: DeviceArray,
+        features: DeviceArray,
+        gh: DeviceArray,
+        growth: DeviceArray,
+    ) -> None:
         numbers = (
             np.int32(self.n_used),
             np.int32(self.n_features),
@@ -172,7 +196,7 @@ class CudaGrower:
             if step + 1 < self.limits.max_steps:
                 self._build_and_scan(features, gh, growth)
 
-    def _build_and_scan(self, features, gh, growth):
+    def _build_and_scan(self, features: DeviceArray, gh: DeviceArray, growth: DeviceArray) -> None:
         per_multiprocessor = max(1, 2048 // THREADS["HISTOGRAM_THREADS"])
         n_blocks = max(
             1,
@@ -192,7 +216,7 @@ class CudaGrower:
             args,
             self.shared_bytes if self.fits_shared else 0,
         )
-        args = (
+        scanned = (
             self.nodes,
             self.pairs,
             self.state,
@@ -210,7 +234,7 @@ class CudaGrower:
                 "scan_level",
                 self.n_used,
                 N_CODES,
-                (*args, np.int32(self.n_features), np.int32(self.masked)),
+                (*scanned, np.int32(self.n_features), np.int32(self.masked)),
             )
         else:
             numbers = (
@@ -224,22 +248,38 @@ class CudaGrower:
                 "scan_pairs",
                 (self.max_pairs, self.n_chunks),
                 "SCAN_THREADS",
-                (*args, *numbers),
+                (*scanned, *numbers),
             )
 
-    def _tile_blocks(self):
+    def _tile_blocks(self) -> int:
         return min(
             -(-self.n_rows // self.tile_rows) + self.limits.max_open, 8 * self.n_multiprocessors
         )
 
-    def _launch(self, file, name, grid, threads, args, shared_bytes=0):
+    def _launch(
+        self,
+        file: str,
+        name: str,
+        grid: int | tuple[int, ...],
+        threads: int | str,
+        args: tuple[Any, ...],
+        shared_bytes: int = 0,
+    ) -> None:
         grid = grid if isinstance(grid, tuple) else (grid,)
         block = (THREADS[threads] if isinstance(threads, str) else threads,)
         self.kernels.launch(file, name, grid, block, args, shared_bytes)
 
     # --- leaves
 
-    def finish(self, rows, g, h, weight, growth, learning_rate):
+    def finish(
+        self,
+        rows: DeviceArray,
+        g: DeviceArray,
+        h: DeviceArray,
+        weight: DeviceArray,
+        growth: DeviceArray,
+        learning_rate: float,
+    ) -> None:
         """Leaf values from fine sums of the true gradients.
 
         The tree is kept until it is fetched.
@@ -261,7 +301,9 @@ class CudaGrower:
         ))  # fmt: skip
         self.n_kept += 1
 
-    def replace_leaf_values(self, rows, value_of_rows):
+    def replace_leaf_values(
+        self, rows: DeviceArray, value_of_rows: Callable[[HostArray], float]
+    ) -> None:
         """Other values for the leaves that have rows: what a function says of their rows.
 
         The host computes them: it fetches the tree with its lists of rows, and sends values back.
@@ -276,7 +318,7 @@ class CudaGrower:
         self.values.set(values)
         self.kept_values[kept].set(values)
 
-    def add_leaf_values(self, raw):
+    def add_leaf_values(self, raw: DeviceArray) -> None:
         """Add leaf values to the raw scores of all rows.
 
         By the lists of rows, or by walking if some rows were left out.
@@ -289,11 +331,11 @@ class CudaGrower:
         else:
             self._walk(self.bins, self.n_rows, raw)
 
-    def add_tree(self, binned, raw):
+    def add_tree(self, binned: FeatureMatrix, raw: DeviceArray) -> None:
         """Add the tree to the raw scores of rows of another matrix with the same bins."""
         self._walk(binned.by_rows, binned.n_rows, raw)
 
-    def _walk(self, bins, n_rows, raw):
+    def _walk(self, bins: DeviceArray, n_rows: int, raw: DeviceArray) -> None:
         predict.ADD_BINNED_TREE(
             n_rows,
             bins,
@@ -306,14 +348,14 @@ class CudaGrower:
 
     # --- trees
 
-    def take_trees(self, everything):
+    def take_trees(self, everything: bool) -> list[BoostedTree]:
         """Trees fetched since the last call."""
         if everything:
             self._fetch()
         taken, self.fetched = self.fetched, []
         return taken
 
-    def _fetch(self):
+    def _fetch(self) -> None:
         n, cp = self.n_kept, cupy()
         if n == 0:
             return
@@ -322,12 +364,19 @@ class CudaGrower:
         for t, size in enumerate(sizes):
             own = nodes[t, :size]
             self.fetched.append(
-                (own, values[t, :size].copy(), cover[t, :size].copy(), own["end"] - own["begin"])
+                BoostedTree(
+                    nodes=own,
+                    values=values[t, :size].copy(),
+                    cover=cover[t, :size].copy(),
+                    counts=own["end"] - own["begin"],
+                )
             )
         self.n_kept = 0
 
 
-def check_memory(plan, device, remedy):
+def check_memory(
+    plan: Mapping[str, tuple[tuple[int, ...], DTypeLike]], device: Any, remedy: str
+) -> None:
     """Raise before anything is allocated if the buffers do not fit."""
     sizes = {
         name: int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize

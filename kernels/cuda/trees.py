@@ -5,14 +5,22 @@ copy down (their splits). Every node that has a split is split, so no order amon
 chosen: growth that stops at a number of leaves is for the CPU. The host lists the nodes that come
 next, and gives the finished trees their numbers and values with the kernels of the CPU."""
 
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from gpuboost.dtypes import LEFT_CHILD, RIGHT_CHILD, ROW, TREE_NODE
+from gpuboost.exchange import DeviceArray, FeatureMatrix, GrownTree, HostArray, TreeJob
+from gpuboost.kernels.cpu.backend import CpuTreeGrower
 from gpuboost.kernels.cuda._compile import THREADS
 from gpuboost.kernels.cuda._device import cupy
 from gpuboost.kernels.cuda._records import FOUND_SPLIT, OPEN_NODE
 from gpuboost.kernels.cuda.grower import check_memory
 from gpuboost.scalar.formulas import hash32, may_be_split
+
+if TYPE_CHECKING:
+    from gpuboost.kernels.cuda.backend import CudaBackend
 
 #: Most trees of a batch: more nodes in a launch than a device runs at once gain nothing.
 MAX_TREES = 64
@@ -20,7 +28,7 @@ MAX_TREES = 64
 STATIC_BYTES = 512
 
 
-def trees_at_once(device, n_rows, n_outputs):
+def trees_at_once(device: Any, n_rows: int, n_outputs: int) -> int:
     """Trees of a batch: as many as half of the free memory holds."""
     free, _ = device.mem_info
     return int(max(1, min(MAX_TREES, free // 2 // (n_rows * (2 * 4 + 8 + 8 * n_outputs)))))
@@ -32,9 +40,16 @@ class CudaTreeGrower:
     Owns the buffers they need.
     """
 
-    def __init__(self, backend, coded, probability, first_channel, n_ranks):
+    def __init__(
+        self,
+        backend: "CudaBackend",
+        coded: FeatureMatrix,
+        probability: HostArray,
+        first_channel: HostArray,
+        n_ranks: int,
+    ) -> None:
         self.backend, self.coded = backend, coded
-        self.host = backend.host.make_tree_grower(coded, probability, first_channel, n_ranks)
+        self.host = CpuTreeGrower(coded, probability, first_channel, n_ranks)
         self.n_rows, self.n_features = coded.n_rows, len(coded.n_codes)
         self.n_outputs, self.n_channels = len(first_channel) - 1, int(first_channel[-1])
         self.max_codes = int(coded.n_codes.max())
@@ -45,21 +60,18 @@ class CudaTreeGrower:
         self.first_channel = backend.put(first_channel)
         self.labels = None
 
-    def grow_together(self, jobs):
-        """Grow trees; a job has the arguments of ``CpuTreeGrower.grow``.
-
-        And gets what it returns.
-        """
-        classes, rank = jobs[0][2], jobs[0][4]
+    def grow_together(self, jobs: Sequence[TreeJob]) -> Iterable[GrownTree]:
+        """Grow the trees of a batch."""
         if self.labels is None:
+            classes, rank = jobs[0].classes, jobs[0].rank
             self.with_classes = len(classes) > 0
             self.n_cell = self.n_channels + (0 if self.with_classes else 1)
             self._check_shared_memory()
             self.labels = self.backend.put(
                 np.ascontiguousarray(classes if self.with_classes else rank)
             )
-        growth = np.concatenate([job[6] for job in jobs])
-        first = np.concatenate([[0], np.cumsum([len(job[0]) for job in jobs])])
+        growth = np.concatenate([job.growth for job in jobs])
+        first = np.concatenate([[0], np.cumsum([len(job.rows) for job in jobs])])
         buffers = self._upload(jobs, growth, int(first[-1]))
         nodes, next_code, tree = self._grow_levels(growth, first, buffers)
         rows = self.backend.to_host(buffers["rows"])
@@ -68,7 +80,7 @@ class CudaTreeGrower:
         sizes = np.bincount(tree, minlength=len(jobs))
         no_sets = np.empty(0, np.uint64)
         return [
-            (
+            GrownTree(
                 self.host.order_nodes(nodes, next_code, t, sizes[t]),
                 no_sets,
                 rows[first[t] : first[t + 1]],
@@ -76,11 +88,21 @@ class CudaTreeGrower:
             for t in range(len(jobs))
         ]
 
-    def describe(self, *args):
+    def describe(
+        self,
+        nodes: HostArray,
+        rows: HostArray,
+        weight: HostArray,
+        classes: HostArray,
+        y: HostArray,
+        criterion: int,
+    ) -> tuple[HostArray, HostArray, HostArray]:
         """Weight, value and impurity of every node, from the true targets."""
-        return self.host.describe(*args)
+        return self.host.describe(nodes, rows, weight, classes, y, criterion)
 
-    def _upload(self, jobs, growth, n_all):
+    def _upload(
+        self, jobs: Sequence[TreeJob], growth: HostArray, n_all: int
+    ) -> dict[str, DeviceArray]:
         """Rows, weights and values of the trees of a batch."""
         values_shape = (len(jobs), self.n_rows, self.n_outputs) if not self.with_classes else (1,)
         plan = {
@@ -92,16 +114,18 @@ class CudaTreeGrower:
         check_memory(plan, self.backend.device, "fewer rows")
         buffers = {name: cupy().empty(shape, dtype) for name, (shape, dtype) in plan.items()}
         at = 0
-        for t, (rows, weight, _, values, *_) in enumerate(jobs):
-            buffers["rows"][at : at + len(rows)].set(rows)
-            buffers["weight"][t].set(weight)
+        for t, job in enumerate(jobs):
+            buffers["rows"][at : at + len(job.rows)].set(job.rows)
+            buffers["weight"][t].set(job.weight)
             if not self.with_classes:
-                buffers["values"][t].set(values)
-            at += len(rows)
+                buffers["values"][t].set(job.values)
+            at += len(job.rows)
         buffers["growth"] = self.backend.put(growth)
         return buffers
 
-    def _grow_levels(self, growth, first, buffers):
+    def _grow_levels(
+        self, growth: HostArray, first: HostArray, buffers: dict[str, DeviceArray]
+    ) -> tuple[HostArray, HostArray, HostArray]:
         """All nodes by levels, the next code behind each split, and the tree of each node."""
         n_trees = len(growth)
         level, tree = np.zeros(n_trees, TREE_NODE), np.arange(n_trees)
@@ -133,7 +157,9 @@ class CudaTreeGrower:
             level, tree = _children(level[chosen], splits["n_left"]), np.repeat(tree[chosen], 2)
         return np.concatenate(levels), np.concatenate(next_codes), np.concatenate(trees)
 
-    def _split(self, nodes, tree, buffers):
+    def _split(
+        self, nodes: HostArray, tree: HostArray, buffers: dict[str, DeviceArray]
+    ) -> HostArray:
         """The best splits of some nodes, whose rows are divided by them."""
         if len(nodes) == 0:
             return np.empty(0, FOUND_SPLIT)
@@ -156,18 +182,18 @@ class CudaTreeGrower:
         )
         return self.backend.to_host(splits)
 
-    def _launch(self, name, n_blocks, shared_bytes, args):
+    def _launch(self, name: str, n_blocks: int, shared_bytes: int, args: tuple[Any, ...]) -> None:
         self.backend.kernels.launch(
             "cart", name, (n_blocks,), (THREADS["TREE_THREADS"],), args, shared_bytes
         )
 
-    def _shared_bytes(self, n_cell):
+    def _shared_bytes(self, n_cell: int) -> int:
         """Dynamic shared memory of find_splits: scores, totals, cells in two halves, counts."""
         return 8 * (2 * self.max_codes + n_cell) + 4 * (
             2 * self.max_codes * n_cell + self.max_codes
         )
 
-    def _check_shared_memory(self):
+    def _check_shared_memory(self) -> None:
         """Raise if the sums of all codes of a feature do not fit."""
         room = self.backend.device.attributes["MaxSharedMemoryPerBlock"] - STATIC_BYTES
         if self._shared_bytes(self.n_cell) <= room:
@@ -187,7 +213,7 @@ class CudaTreeGrower:
         )
 
 
-def _children(parents, n_left):
+def _children(parents: HostArray, n_left: HostArray) -> HostArray:
     """The children of split nodes, left and right in turn."""
     children = np.zeros(2 * len(parents), TREE_NODE)
     left, right = children[::2], children[1::2]

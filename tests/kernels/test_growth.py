@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from gpuboost.backend import get_backend
 from gpuboost.config import BoostParams
-from gpuboost.data.matrix import FeatureMatrix
 from gpuboost.dtypes import GROWTH, HIST_STRIDE, ROW
+from gpuboost.exchange import FeatureMatrix
 from gpuboost.kernels.cpu.histogram import PADDING
-from gpuboost.training.boosting import GrowthLimits
+from gpuboost.training.boosting import growth_limits
 
 ORDERS = {"depthwise": 0, "leafwise": 1, "symmetric": 2}
 
@@ -43,7 +43,7 @@ def grow(columns, gh, n_threads=1, rows=None, features=None, **options):
         "order",
     ):
         record[name] = getattr(params, name)
-    limits = GrowthLimits.of(params, n, n_features, params.min_samples_leaf > 1)
+    limits = growth_limits(params, n, n_features, params.min_samples_leaf > 1)
     record["max_depth"], record["max_leaves"] = limits.max_depth, limits.max_leaves
     record["level_features"] = record["node_features"] = n_features
     n_bins = np.full(n_features, 9, np.int32)

@@ -1,0 +1,270 @@
+"""What crosses the seam between the library and its devices: arrays, records and growers.
+
+Devices import it too, so it knows nothing of the library. What a device reads of an objective, a
+matrix or a model is a small protocol here.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+#: An array in the memory of the host.
+HostArray: TypeAlias = np.ndarray
+
+#: An array where the backend wants it: of numpy on the CPU, of CuPy (which has no types) on CUDA.
+#: Rows that were drawn are what ``draw_rows`` of the backend returns.
+DeviceArray: TypeAlias = Any
+
+
+# --- what a device reads of an objective and its metrics
+
+
+class ObjectiveLike(Protocol):
+    """What gradients are computed from."""
+
+    @property
+    def grad_hess(self) -> Callable[..., Any]:
+        """The function that a device compiles for itself."""
+
+    @property
+    def joint(self) -> bool:
+        """Whether it fills ranges of rows."""
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """Its last arguments."""
+
+
+class ScoreLike(Protocol):
+    """A metric's value, which may still be on its way."""
+
+    def ready(self) -> bool:
+        """Whether ``value`` returns at once."""
+
+    def value(self) -> float:
+        """The value; waits for it."""
+
+
+class MetricLike(Protocol):
+    """A metric that is the weighted mean of a function of each row."""
+
+    @property
+    def row_value(self) -> Callable[..., float]:
+        """The function that a device compiles for itself."""
+
+    @property
+    def per_row(self) -> bool:
+        """Whether it looks at all raw scores of a row."""
+
+    @property
+    def n_arrays(self) -> int:
+        """How many further arrays it takes values of."""
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        """Its last arguments."""
+
+    def score(self, total: float, total_weight: float) -> ScoreLike:
+        """The metric from the sums over all rows."""
+
+
+class LinkLike(Protocol):
+    """How raw scores become predictions."""
+
+    @property
+    def name(self) -> str:
+        """One of "identity", "logistic" and "softmax"."""
+
+    @property
+    def scale(self) -> float:
+        """Factor of the raw score, of "logistic" alone."""
+
+
+# --- what a device reads of a matrix and a model
+
+
+def _nothing(dtype: Any) -> Any:
+    return field(default_factory=lambda: np.empty(0, dtype))
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMatrix:
+    """Codes of a matrix; code 0 is the missing value.
+
+    A layout that nobody asked for, or that a device has no use for, is None or empty.
+    """
+
+    columns: DeviceArray  # (n_features, n_rows) uint8 or uint32
+    # boosting on the CPU: (n_rows * n_features,) uint8 and some padding; on CUDA: groups of
+    # features (kernels/cuda/histogram.cu); classical trees: (n_rows, n_features), as nodes of few
+    # rows read the codes of a row together
+    by_rows: DeviceArray
+    n_codes: np.ndarray  # (n_features,) int32, code 0 included
+    n_rows: int
+    # classical trees only: where a feature's codes begin in lower and upper, the lowest and the
+    # highest value that has a code (NaN for code 0), and which features have sets of categories
+    begin: np.ndarray = _nothing(np.int64)
+    lower: np.ndarray = _nothing(np.float64)
+    upper: np.ndarray = _nothing(np.float64)
+    is_categorical: np.ndarray = _nothing(np.uint8)
+
+    @property
+    def n_bins(self) -> np.ndarray:
+        """(n_features,) int32: codes that stand for values."""
+        return self.n_codes - np.int32(1)
+
+
+class EnsembleLike(Protocol):
+    """Trees as prediction reads them (see ``gpuboost/model/ensemble.py``)."""
+
+    @property
+    def base_score(self) -> HostArray:
+        """Raw scores before the first tree, (n_channels,) float64."""
+
+    @property
+    def first_channel(self) -> HostArray:
+        """Channels of each output, (n_outputs + 1,) int32."""
+
+    @property
+    def tree_weights(self) -> HostArray:
+        """Factors of what the trees say, (n_trees,) float64."""
+
+    @property
+    def vote(self) -> bool:
+        """Whether a leaf says 1 for its best class instead of what it holds."""
+
+    @property
+    def walk_arrays(self) -> tuple[HostArray, ...]:
+        """Nodes, values and sets of all trees, for walking."""
+
+    @property
+    def by_blocks(self) -> bool:
+        """Whether blocks of rows are binned and run through all splits of a tree at once."""
+
+    @property
+    def used_features(self) -> HostArray:
+        """Features that any tree asks for."""
+
+    @property
+    def n_cuts(self) -> HostArray:
+        """Distinct thresholds of each of them."""
+
+    def cut_table(self, dtype: np.dtype) -> HostArray:
+        """Their thresholds for data of a dtype."""
+
+    def block_arrays(self, list_splits: Callable[..., None]) -> tuple[HostArray, ...]:
+        """All trees as the block prediction takes them, listed by a kernel."""
+
+
+# --- boosted trees
+
+
+@dataclass(frozen=True)
+class GrowthLimits:
+    """Sizes that a grower's buffers follow from."""
+
+    order: int
+    max_depth: int
+    max_leaves: int
+    max_open: int  # most nodes that have a histogram, or are split in one step
+    tree_features: int
+    leaves_per_step: int
+    max_steps: int
+    sample_columns: bool  # by level or node
+    count_rows: bool
+
+
+class BoostedTree(NamedTuple):
+    """A tree as a ``Grower`` hands it out."""
+
+    nodes: HostArray  # records of ``gpuboost.dtypes.NODE``
+    values: HostArray  # float64: what each node says
+    cover: HostArray  # float64: sum of the hessians
+    counts: HostArray  # int64: number of rows
+
+
+class Grower(Protocol):
+    """Grows trees over one binned matrix, one after another."""
+
+    def grow(
+        self, rows: DeviceArray, features: DeviceArray, gh: DeviceArray, growth: DeviceArray
+    ) -> None:
+        """Grow a tree from packed gradients."""
+
+    def finish(
+        self,
+        rows: DeviceArray,
+        g: DeviceArray,
+        h: DeviceArray,
+        weight: DeviceArray,
+        growth: DeviceArray,
+        learning_rate: float,
+    ) -> None:
+        """Give the tree its leaf values, and keep it for ``take_trees``."""
+
+    def replace_leaf_values(
+        self, rows: DeviceArray, value_of_rows: Callable[[HostArray], float]
+    ) -> None:
+        """Give the leaves that have rows other values: what a function says of their rows.
+
+        The function gets host arrays of ascending row numbers, of rows the tree was grown on.
+        """
+
+    def add_leaf_values(self, raw: DeviceArray) -> None:
+        """Add the tree to the raw scores of the matrix it was grown on."""
+
+    def add_tree(self, binned: FeatureMatrix, raw: DeviceArray) -> None:
+        """Add the tree to the raw scores of another binned matrix."""
+
+    def take_trees(self, everything: bool) -> list[BoostedTree]:
+        """Trees not taken yet. A device may keep some back unless asked for everything."""
+
+
+# --- classical trees
+
+
+class TreeJob(NamedTuple):
+    """A classical tree to be grown: its rows, and targets in fixed point.
+
+    Classes or values, the other is empty.
+    """
+
+    rows: HostArray  # (n,) int32: those with weight, ascending
+    weight: HostArray  # (n_rows,) int64: fixed point
+    classes: HostArray  # (n_rows, n_outputs) int32: as channels
+    values: HostArray  # (n_rows, n_outputs) int64: weight times target, fixed point
+    rank: HostArray  # (n_rows, n_outputs) int32: of the target among the distinct ones
+    by_rank: HostArray  # (n_ranks, n_outputs) float64: these, in units of value / weight
+    growth: HostArray  # one record of ``gpuboost.dtypes.TREE_GROWTH``
+    max_leaves: int
+
+
+class GrownTree(NamedTuple):
+    """A classical tree as a ``ClassicalGrower`` hands it out."""
+
+    nodes: HostArray  # records of ``gpuboost.dtypes.TREE_NODE``
+    sets: HostArray  # uint64: sets of categories
+    rows: HostArray  # int32: its rows, those of each leaf together
+
+
+class ClassicalGrower(Protocol):
+    """Grows classical trees over one coded matrix."""
+
+    def grow_together(self, jobs: Sequence[TreeJob]) -> Iterable[GrownTree]:
+        """The trees, in the order of the jobs.
+
+        The rows of one may be overwritten when the next is taken.
+        """
+
+    def describe(
+        self,
+        nodes: HostArray,
+        rows: HostArray,
+        weight: HostArray,
+        classes: HostArray,
+        y: HostArray,
+        criterion: int,
+    ) -> tuple[HostArray, HostArray, HostArray]:
+        """Weight, value and impurity of every node, from the true targets."""
