@@ -37,13 +37,6 @@ class Training:
     y: np.ndarray  # (n_rows, n_outputs): class codes or values
     one_column: bool  # one output
 
-    def coded(self, params: TreeParams, backend: Backend) -> CodedMatrix:
-        """The features as the splitter wants them."""
-        max_bins = params.max_bins if params.splitter == "hist" else None
-        return code_matrix(
-            self.x, self.weight, self.categories.mask(self.x.shape[1]), max_bins, backend
-        )
-
     def without_weightless_rows(self) -> Training:
         """Only the rows that have a weight, and only their categories; the classes stay."""
         rows = self.weight > 0
@@ -160,6 +153,12 @@ class BaseClassical(BaseTrees):
 
     #: Whether one class is an error: boosting has nothing to do then, a tree is a leaf.
     _needs_two_classes = False
+
+    def _coded(self, data: Training, backend: Backend) -> CodedMatrix:
+        """The features as the splitter wants them."""
+        nominal = data.categories.mask(data.x.shape[1])
+        max_bins = self.max_bins if self.splitter == "hist" else None
+        return code_matrix(data.x, data.weight, nominal, max_bins, backend)
 
     def _with_class_weight(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         class_weight = getattr(self, "class_weight", None)

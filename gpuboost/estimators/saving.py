@@ -263,8 +263,8 @@ def _put_parameters(model: Any, arrays: dict[str, np.ndarray]) -> tuple[dict, di
         except NotStorable as error:
             # a forest keeps the seed that a random state gave it: with this seed a warm start goes
             # on as if nothing had happened
-            seeded = name == "random_state" and hasattr(model, "_fitted_seed")
-            instead = model._fitted_seed if seeded else defaults[name].default
+            seeded = name == "random_state" and hasattr(model, "origin_")
+            instead = model.origin_["random_state"] if seeded else defaults[name].default
             parameters[name], not_stored[name] = instead, str(error)
         else:
             arrays |= own

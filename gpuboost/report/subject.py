@@ -153,7 +153,7 @@ class Subject:
     @property
     def has_bags(self) -> bool:
         """Whether it is a forest that knows which rows each tree was grown on."""
-        return getattr(self.model, "_bags", None) is not None
+        return getattr(self.model, "bags_", None) is not None
 
 
 def _plain(model: Any) -> Any:
