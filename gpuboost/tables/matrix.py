@@ -315,9 +315,10 @@ class ModelColumns:
 
     def features(self, batch: Batch) -> list[np.ndarray]:
         """Columns of a batch as numbers."""
-        return [self._column(name, batch.columns[name]) for name in self.columns]
+        return [self.column(name, batch.columns[name]) for name in self.columns]
 
-    def _column(self, name: str, column: Any) -> np.ndarray:
+    def column(self, name: str, column: Any) -> np.ndarray:
+        """Numbers of a column of this name; texts become the numbers that training gave them."""
         if name in self.raw:
             return np.array(
                 column.tolist() if isinstance(column, np.ndarray) else column.to_pylist(),
@@ -376,7 +377,7 @@ def read_validation(
     )
     with Progress(table.total, f"reading {where}", table.unit, verbose, scaled=True) as progress:
         for batch in table.batches(wanted, columns.text, progress.advance):
-            y = columns._column(schema.target, batch.columns[schema.target])
+            y = columns.column(schema.target, batch.columns[schema.target])
             if target_values and columns.known[schema.target].n_unknown:
                 unknown = columns.known[schema.target].example
                 raise TableError(

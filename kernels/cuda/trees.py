@@ -8,10 +8,10 @@ next, and gives the finished trees their numbers and values with the kernels of 
 import numpy as np
 
 from gpuboost.dtypes import LEFT_CHILD, RIGHT_CHILD, ROW, TREE_NODE
-from gpuboost.kernels.cuda._compile import THREADS
-from gpuboost.kernels.cuda._device import cupy
-from gpuboost.kernels.cuda._records import FOUND_SPLIT, OPEN_NODE
+from gpuboost.kernels.cuda.compiler import THREADS
+from gpuboost.kernels.cuda.device import cupy
 from gpuboost.kernels.cuda.grower import check_memory
+from gpuboost.kernels.cuda.records import FOUND_SPLIT, OPEN_NODE
 from gpuboost.scalar.formulas import hash32, may_be_split
 
 #: Most trees of a batch: more nodes in a launch than a device runs at once gain nothing.

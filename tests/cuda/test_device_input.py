@@ -10,15 +10,15 @@ import pytest
 from gpuboost import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.backend import device_of, get_backend
 from gpuboost.data.binning import SAMPLE_ROWS, BinMapper
-from gpuboost.kernels.cuda import _device
 from gpuboost.kernels.cuda import binning as cuda_binning
+from gpuboost.kernels.cuda.device import cupy
 from gpuboost.kernels.emulation import control
 
 
 @pytest.fixture
 def cp(device):
     """CuPy, or what stands in for it."""
-    return _device.cupy()
+    return cupy()
 
 
 class Borrowed:

@@ -15,8 +15,8 @@ from gpuboost.dtypes import (
     SYMMETRIC,
     TIE,
 )
-from gpuboost.kernels.cuda._device import cupy
-from gpuboost.kernels.cuda._records import c_structs
+from gpuboost.kernels.cuda.device import cupy
+from gpuboost.kernels.cuda.records import c_structs
 from gpuboost.scalar.formulas import LN2_HIGH, LN2_LOW, LOG2_E, SQRT_HALF
 
 #: --fmad=false: a fused multiply-add rounds once where the CPU rounds twice.
