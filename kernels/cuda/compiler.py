@@ -23,7 +23,7 @@ from gpuboost.scalar.formulas import LN2_HIGH, LN2_LOW, LOG2_E, SQRT_HALF
 OPTIONS = ("--std=c++17", "--fmad=false")
 
 #: Threads of a block, by kernel family; the occupancy they give is in
-#: tests/kernels/cuda/compile_table.json.
+#: tests/cuda/compile_table.json.
 THREADS = {
     "HISTOGRAM_THREADS": 512,
     "SCAN_THREADS": 128,
