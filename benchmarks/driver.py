@@ -77,9 +77,9 @@ def problem_of(peer: str, where: Where) -> str | None:
 
 def emulated() -> bool:
     """Whether the CUDA device is the emulated one."""
-    from gpuboost.kernels.cuda import _device
+    from gpuboost.kernels.cuda.device import emulated
 
-    return _device.emulated()
+    return emulated()
 
 
 def jobs_of(

@@ -135,9 +135,9 @@ class GPUBoost(Peer):
 
     @classmethod
     def cuda_problem(cls) -> str | None:
-        from gpuboost.kernels.cuda import _device
+        from gpuboost.kernels.cuda.device import missing
 
-        return _device.missing(0)
+        return missing(0)
 
     def fit(self, x: np.ndarray, y: np.ndarray) -> FitTime:
         from gpuboost.data.features import FeatureMap

@@ -87,9 +87,9 @@ class Where:
 
 
 def _cupy() -> Any:
-    from gpuboost.kernels.cuda import _device
+    from gpuboost.kernels.cuda.device import cupy
 
-    return _device.cupy()
+    return cupy()
 
 
 def warm_up(make: Callable[[Any], Peer], data: Data, settings: Any, where: Where) -> None:

@@ -247,7 +247,7 @@ def check_device(device: object) -> None:
     if device in ("auto", "cpu"):
         return
     index = _cuda_index(device)
-    problem = import_module("gpuboost.kernels.cuda._device").missing(index)
+    problem = import_module("gpuboost.kernels.cuda.device").missing(index)
     if problem is not None:
         raise RuntimeError(f"device={device!r} cannot be used: {problem}")
 
@@ -337,7 +337,7 @@ def automatic_device(cells: int) -> str:
     """
     if cells < AUTO_CELLS:
         return "cpu"
-    cuda = import_module("gpuboost.kernels.cuda._device")
+    cuda = import_module("gpuboost.kernels.cuda.device")
     problem = "it is emulated" if cuda.emulated() else cuda.missing(0)
     log.info(
         "device='auto': %s",

@@ -7,6 +7,8 @@ import numbers
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from gpuboost.dtypes import DEPTHWISE, LEAFWISE, SYMMETRIC
 
 GROW_POLICIES = {"depthwise": DEPTHWISE, "leafwise": LEAFWISE, "symmetric": SYMMETRIC}
@@ -48,6 +50,12 @@ class Number:
         low = f"above {self.low:g}" if self.low_open else f"at least {self.low:g}"
         high = "" if math.isinf(self.high) else f" and at most {self.high:g}"
         return f"{what} {low}{high}{' or None' if self.none else ''}"
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Raise unless a value is True or False, of Python or of numpy."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False; got {value!r}")
 
 
 RANGES = {

@@ -67,7 +67,7 @@ def check_all() -> Iterator[Finding]:
         "cpu threads", one_thread == expected, f"1 and {n_threads(None)}", "one thread's"
     )
     yield _kernel_cache()
-    cuda = import_module("gpuboost.kernels.cuda._device")
+    cuda = import_module("gpuboost.kernels.cuda.device")
     problem = cuda.missing(0)
     if problem is not None:
         yield _no_cuda(problem)
@@ -176,7 +176,7 @@ def _device_name(cupy: Any) -> str:
 
 def _compiled() -> Finding:
     """Compile every file of kernels for this device."""
-    compiler = import_module("gpuboost.kernels.cuda._compile")
+    compiler = import_module("gpuboost.kernels.cuda.compiler")
     backend: Any = get_backend("cuda", 1)
     start = time.perf_counter()
     with backend:

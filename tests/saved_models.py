@@ -228,8 +228,8 @@ def everything_said(model):
     if hasattr(model, "decision_path"):
         paths = model.decision_path(x)
         out["paths"] = (paths[0] if isinstance(paths, tuple) else paths).toarray()
-    if getattr(model, "_leaf_targets", None) is not None:
+    if getattr(model, "leaf_targets_", None) is not None:
         out["quantiles"] = model.predict_quantiles(x, [0.0, 0.3, 1.0])
-    if getattr(model, "_bags", None) is not None:
+    if getattr(model, "bags_", None) is not None:
         out["bag"] = model.bag_counts(1)
     return out

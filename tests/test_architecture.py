@@ -92,3 +92,93 @@ def test_import_brings_no_compiler():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert "numba" not in out.stdout and "matplotlib" not in out.stdout
+
+
+# --- private names
+
+#: Private names of other libraries that are read, and why.
+BORROWED = {
+    ("kernels/cpu/_jit.py", name): "numba has no public way to ask for kept machine code"
+    for name in ("_cache", "_cache_file", "_source_stamp", "_load_index")
+}
+
+
+def layer_of(path):
+    """The folder of a module below ``gpuboost/`` or ``kernels/``, or the module itself."""
+    folder, *rest = path.relative_to(ROOT).parts
+    return folder if folder == "kernels" else f"{folder}/{rest[0].removesuffix('.py')}"
+
+
+def is_private(name):
+    return name.startswith("_") and not name.endswith("__")
+
+
+def private_attributes(tree):
+    """Private attributes of anything but the object or class that the code belongs to."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and is_private(node.attr):
+            owner = node.value.func if isinstance(node.value, ast.Call) else node.value
+            if not isinstance(owner, ast.Name) or owner.id not in ("self", "cls", "super"):
+                yield node.attr
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("getattr", "hasattr"):
+            name = getattr(node.args[1], "value", "")
+            if isinstance(name, str) and is_private(name):
+                yield name
+
+
+def private_imports(tree):
+    """(module, name) of imports, written as such or with ``import_module``, that are private."""
+    for node in ast.walk(tree):
+        pairs = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            pairs = [(node.module, alias.name) for alias in node.names]
+        elif isinstance(node, ast.Import):
+            pairs = [(alias.name, "") for alias in node.names]
+        elif isinstance(node, ast.Constant) and str(node.value).startswith("gpuboost."):
+            pairs = [(node.value, "")]
+        for module, name in pairs:
+            if any(map(is_private, [*module.split("."), name])):
+                yield module, name
+
+
+def defined_names(tree):
+    """Names of functions, classes, variables and attributes that a module defines."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+            yield node.id if isinstance(node, ast.Name) else node.attr
+
+
+SOURCES = [p for folder in ("gpuboost", "kernels") for p in sorted((ROOT / folder).rglob("*.py"))]
+TREES = {path: ast.parse(path.read_text()) for path in SOURCES}
+DEFINED = {layer_of(path): set() for path in SOURCES}
+for source, parsed in TREES.items():
+    DEFINED[layer_of(source)].update(defined_names(parsed))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_private_names_stay_within_their_layer(path):
+    layer = layer_of(path)
+    for name in private_attributes(TREES[path]):
+        borrowed = (str(path.relative_to(ROOT)), name) in BORROWED
+        assert borrowed or name in DEFINED[layer], f"{name} belongs to another layer"
+    for module, name in private_imports(TREES[path]):
+        home = module.replace("gpuboost.kernels", "kernels").replace(".", "/")
+        assert f"{home}/".startswith(f"{layer}/"), f"{module}: {name} belongs to another layer"
+
+
+def test_reading_private_names_is_noticed():
+    """Each way to reach for a private name, and ways that are none."""
+    code = ast.parse(
+        "import gpuboost.kernels.cuda._device\nfrom gpuboost.data.checks import _rows, rows\n"
+        "import_module('gpuboost.model._file')\nmodel._seed\ngetattr(model, '_bags', None)\n"
+        "self._seed\nsuper()._seed\nmodel.__dict__\nfrom gpuboost import __version__\n"
+    )
+    assert set(private_attributes(code)) == {"_seed", "_bags"}
+    assert list(private_attributes(code)).count("_seed") == 1
+    assert {name or module for module, name in private_imports(code)} == {
+        "gpuboost.kernels.cuda._device",
+        "_rows",
+        "gpuboost.model._file",
+    }

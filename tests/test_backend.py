@@ -1,146 +1,65 @@
-"""Both devices offer the same operations in the same way, and only those that the seam names."""
+"""The choice of a device and of threads."""
 
-import inspect
+import os
 
+import numpy as np
 import pytest
 
+from gpuboost import backend as devices
 from gpuboost.backend import (
-    Backend,
-    Binning,
-    Boosting,
-    ClassicalTrees,
-    HostBackend,
-    HostOnly,
-    Memory,
-    Prediction,
+    automatic_device,
+    check_device,
+    device_for,
+    device_of,
+    get_backend,
+    n_threads,
+    on_host,
 )
-from gpuboost.exchange import ClassicalGrower, Grower
-from gpuboost.kernels.cpu.backend import CpuBackend, CpuGrower, CpuTreeGrower
-from gpuboost.kernels.cuda.backend import CudaBackend
-from gpuboost.kernels.cuda.grower import CudaGrower
-from gpuboost.kernels.cuda.trees import CudaTreeGrower
-
-SHARED = (Memory, Binning, Boosting, ClassicalTrees, Prediction)
-PAIRS = [
-    *((protocol, backend) for protocol in SHARED for backend in (CpuBackend, CudaBackend)),
-    (HostOnly, CpuBackend),
-    (Grower, CpuGrower),
-    (Grower, CudaGrower),
-    (ClassicalGrower, CpuTreeGrower),
-    (ClassicalGrower, CudaTreeGrower),
-]
 
 
-def operations(cls):
-    """Public methods of a class by name."""
-    return {
-        name: member
-        for name, member in vars(cls).items()
-        if inspect.isfunction(member) and not name.startswith("_")
-    }
+@pytest.mark.parametrize("device", ["gpu", "cuda:", "cuda:x", "CPU", None, 0])
+def test_devices_that_have_no_name(device):
+    with pytest.raises(ValueError, match="device must be 'auto', 'cpu', 'cuda' or 'cuda:N'; got"):
+        check_device(device)
 
 
-def names(*protocols):
-    return {name for protocol in protocols for name in operations(protocol)}
+def test_a_device_that_is_missing_is_an_error(monkeypatch):
+    monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
+    check_device("cuda")
+    with pytest.raises(RuntimeError, match="device='cuda:99' cannot be used: there is no device"):
+        check_device("cuda:99")
 
 
-def differences(protocol, cls):
-    """What a class does otherwise than a protocol says.
-
-    Names, order, kinds, defaults and annotations of parameters, and what is returned.
-    """
-    for name, wanted in operations(protocol).items():
-        method = operations(cls).get(name)
-        if method is None:
-            yield f"{cls.__name__} lacks {name}"
-        elif inspect.signature(method, eval_str=True) != inspect.signature(wanted, eval_str=True):
-            yield f"{cls.__name__}.{name} differs from {protocol.__name__}.{name}"
+def test_only_large_work_looks_for_a_gpu_and_never_takes_the_emulated_one(monkeypatch):
+    monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
+    assert automatic_device(devices.AUTO_CELLS - 1) == "cpu"
+    assert automatic_device(devices.AUTO_CELLS) == "cpu"
 
 
-@pytest.mark.parametrize(("protocol", "cls"), PAIRS, ids=lambda cls: cls.__name__)
-def test_operations_are_as_the_protocol_says(protocol, cls):
-    assert operations(protocol)
-    assert list(differences(protocol, cls)) == []
+def test_host_arrays_are_on_no_device_and_work_where_it_was_asked_for():
+    x = np.zeros((2, 2))
+    assert device_of(x) is None and device_of(None) is None and device_of([1, 2]) is None
+    assert device_for("cpu", x) == "cpu" and device_for("cuda", x) == "cuda"
+    assert on_host(x) is x
 
 
-def test_no_operation_that_no_protocol_names():
-    assert set(operations(CpuBackend)) == names(*SHARED, HostOnly)
-    assert set(operations(CudaBackend)) == names(*SHARED)
+def test_threads(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(8), raising=False)
+    asked = [None, 3, -1, -2, -100, np.int64(2)]
+    assert [n_threads(n_jobs) for n_jobs in asked] == [8, 3, 8, 7, 1, 2]
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    assert [n_threads(None), n_threads(6)] == [5, 6]
+    monkeypatch.setenv("OMP_NUM_THREADS", "many")
+    assert n_threads(None) == 8
 
 
-def test_what_only_the_host_does():
-    assert not names(HostOnly) & set(dir(CudaBackend))
-    assert not names(HostOnly) & names(*SHARED)
-    assert not names(HostOnly) & set(dir(Backend))
+@pytest.mark.parametrize("n_jobs", [0, True, 1.5, "all"])
+def test_numbers_of_threads_that_are_none(n_jobs):
+    with pytest.raises(ValueError, match="n_jobs must be None or an integer other than 0"):
+        n_threads(n_jobs)
 
 
-def test_a_backend_is_the_sum_of_the_protocols():
-    assert set(SHARED) <= set(Backend.__mro__) and {Backend, HostOnly} <= set(HostBackend.__mro__)
-    assert operations(Backend) == operations(HostBackend) == {}
-
-
-@pytest.mark.parametrize("backend", [CpuBackend, CudaBackend])
-def test_backends_say_who_they_are_and_open_and_close(backend):
-    assert isinstance(backend.name, str) and isinstance(backend.rounds_unchecked, int)
-    for name in ("__enter__", "__exit__"):
-        parameters = [inspect.signature(getattr(c, name)).parameters for c in (Backend, backend)]
-        assert list(parameters[0]) == list(parameters[1])
-
-
-class Wanted:
-    def operation(self, x: int, y: float = 0.0) -> None: ...
-
-
-class Same:
-    def operation(self, x: int, y: float = 0.0) -> None: ...
-    def _of_its_own(self): ...
-
-
-class OtherName:
-    def operation(self, x: int, z: float = 0.0) -> None: ...
-
-
-class OtherOrder:
-    def operation(self, y: float = 0.0, x: int = 0) -> None: ...
-
-
-class OtherKind:
-    def operation(self, x: int, *, y: float = 0.0) -> None: ...
-
-
-class OtherDefault:
-    def operation(self, x: int, y: float = 1.0) -> None: ...
-
-
-class NoDefault:
-    def operation(self, x: int, y: float) -> None: ...
-
-
-class OtherAnnotation:
-    def operation(self, x: int, y: int = 0.0) -> None: ...
-
-
-class OtherResult:
-    def operation(self, x: int, y: float = 0.0) -> int: ...
-
-
-class Lacking:
-    def another(self, x: int, y: float = 0.0) -> None: ...
-
-
-BROKEN = [
-    OtherName,
-    OtherOrder,
-    OtherKind,
-    OtherDefault,
-    NoDefault,
-    OtherAnnotation,
-    OtherResult,
-    Lacking,
-]
-
-
-@pytest.mark.parametrize("broken", BROKEN)
-def test_every_difference_is_noticed(broken):
-    assert list(differences(Wanted, Same)) == []
-    assert len(list(differences(Wanted, broken))) == 1
+def test_the_host_of_the_cpu_is_itself():
+    with get_backend("auto", 1) as backend:
+        assert backend.name == "cpu" and backend.host is backend

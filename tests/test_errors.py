@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from gpuboost import GPUBoostClassifier, GPUBoostRegressor
-from gpuboost.kernels.cuda import _device as cuda_device
+from gpuboost.kernels.cuda import device as cuda_device
 
 X = np.arange(40.0).reshape(20, 2)
 Y = np.arange(20.0)

@@ -81,7 +81,9 @@ def candidates(model: str, task: str) -> list[Any]:
 def check_parameters(model: str, task: str, parameters: dict[str, Any], has_valid: bool) -> None:
     """Raise if no estimator for the task takes these parameters; nothing is trained."""
     estimators = candidates(model, task)
-    known = sorted({name for estimator in estimators for name in estimator._get_param_names()})
+    known = sorted(
+        {name for estimator in estimators for name in estimator().get_params(deep=False)}
+    )
     for name in parameters:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
@@ -105,12 +107,12 @@ def check_parameters(model: str, task: str, parameters: dict[str, Any], has_vali
 
 def _problem(estimator: Any, parameters: dict[str, Any]) -> Exception | None:
     """What an estimator has against parameters."""
-    other = [name for name in parameters if name not in estimator._get_param_names()]
+    other = [name for name in parameters if name not in estimator().get_params(deep=False)]
     if other:
         return CliError(f"{estimator.__name__} has no parameter {other[0]!r}")
     model = estimator(**parameters)
     try:
-        model._check_params()
+        model.check_parameters()
         if "eval_metric" in parameters:
             _check_metric(model)
     except (ValueError, TypeError) as error:

@@ -262,7 +262,7 @@ def _prepared(
 ) -> Any:
     """The estimator, with a word on text columns and on progress."""
     model = make_model(args.model, target.task, parameters, target.classes)
-    known = model._get_param_names()
+    known = model.get_params(deep=False)
     if "verbose" in known and "verbose" not in parameters:
         model.verbose = int(not args.quiet)
     if "categorical_features" in known:

@@ -63,9 +63,7 @@ class BaseAdaBoost(BaseClassical):
             y = column_or_1d(y, warn=True)
         data: Training = self._prepare(X, y, sample_weight, classification=boost is boost_classes)
         with self._training_backend() as backend:
-            grower = TreeGrower(
-                data.coded(tree_params, backend.host), data.targets, tree_params, backend
-            )
+            grower = TreeGrower(self._coded(data, backend.host), data.targets, tree_params, backend)
             boosted: Boosted = boost(
                 grower, data.x, data.y[:, 0], data.weight, params, self._seed(), backend.host
             )

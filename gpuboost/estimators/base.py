@@ -114,6 +114,10 @@ class BaseTrees(BaseEstimator):
         """Whether fit has finished."""
         return "ensemble_" in self.__dict__
 
+    def check_parameters(self) -> None:
+        """Raise if a parameter has a wrong value, as ``fit`` does before any work is done."""
+        self._check_params()
+
     def _set_ensemble(self, ensemble: Ensemble) -> None:
         """Keep the trained model, which knows the names of its features."""
         names = getattr(self, "feature_names_in_", None)

@@ -45,11 +45,6 @@ class Training:
     y: np.ndarray  # (n_rows, n_outputs): class codes or values
     one_column: bool  # one output
 
-    def coded(self, params: TreeParams, backend: HostBackend) -> FeatureMatrix:
-        """The features as the splitter wants them."""
-        max_bins = params.max_bins if params.splitter == "hist" else None
-        return self.features.matrix_with_borders(self.x, self.weight, max_bins, backend)
-
     def without_weightless_rows(self) -> Training:
         """Only the rows that have a weight, and only their categories; the classes stay."""
         rows = self.weight > 0
@@ -170,6 +165,11 @@ class BaseClassical(BaseTrees):
 
     #: Whether one class is an error: boosting has nothing to do then, a tree is a leaf.
     _needs_two_classes = False
+
+    def _coded(self, data: Training, backend: HostBackend) -> FeatureMatrix:
+        """The features as the splitter wants them."""
+        max_bins = self.max_bins if self.splitter == "hist" else None
+        return data.features.matrix_with_borders(data.x, data.weight, max_bins, backend)
 
     def _with_class_weight(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         class_weight = getattr(self, "class_weight", None)

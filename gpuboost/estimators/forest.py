@@ -6,10 +6,10 @@ from typing import Any
 
 from gpuboost.estimators.forest_base import (
     DEFAULT,
-    N_ESTIMATORS,
     BaseForestClassifier,
     BaseForestRegressor,
 )
+from gpuboost.training.bagging import BaggingParams
 
 
 class RandomForestClassifier(BaseForestClassifier):
@@ -106,6 +106,11 @@ class RandomForestClassifier(BaseForestClassifier):
         Mean over the trees of each feature's part of the decrease of impurity, adding up to 1.
     n_estimators_ : int
         Trees that were grown.
+    bags_ : Bags or None
+        The rule by which rows are drawn for each tree; None without ``bootstrap``.
+    origin_ : dict
+        What the trees follow from, which a warm start compares: parameters, the seed, and digests
+        of the data.
     oob_score_ : float
         Accuracy of the out-of-bag predictions, or what the callable says; only with ``oob_score``.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes[, n_outputs])
@@ -212,8 +217,15 @@ class RandomForestRegressor(BaseForestRegressor):
         Mean over the trees of each feature's part of the decrease of impurity, adding up to 1.
     n_estimators_ : int
         Trees that were grown.
+    bags_ : Bags or None
+        The rule by which rows are drawn for each tree; None without ``bootstrap``.
+    origin_ : dict
+        What the trees follow from, which a warm start compares: parameters, the seed, and digests
+        of the data.
     oob_score_ : float
         R2 of the out-of-bag predictions, or what the callable says; only with ``oob_score``.
+    leaf_targets_ : LeafTargets or None
+        Training targets by leaf; only with ``keep_targets``.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         Mean prediction by the trees whose bags do not have the row; NaN if all have it. Only with
         ``oob_score``.
@@ -323,6 +335,11 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Mean over the trees of each feature's part of the decrease of impurity, adding up to 1.
     n_estimators_ : int
         Trees that were grown.
+    bags_ : Bags or None
+        The rule by which rows are drawn for each tree; None without ``bootstrap``.
+    origin_ : dict
+        What the trees follow from, which a warm start compares: parameters, the seed, and digests
+        of the data.
     oob_score_ : float
         Accuracy of the out-of-bag predictions, or what the callable says; only with ``oob_score``.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes[, n_outputs])
@@ -343,7 +360,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
 
     def __init__(
         self,
-        n_estimators: int = N_ESTIMATORS,
+        n_estimators: int = BaggingParams.n_estimators,
         *,
         criterion: str = "gini",
         splitter: str = "hist",
@@ -475,8 +492,15 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Mean over the trees of each feature's part of the decrease of impurity, adding up to 1.
     n_estimators_ : int
         Trees that were grown.
+    bags_ : Bags or None
+        The rule by which rows are drawn for each tree; None without ``bootstrap``.
+    origin_ : dict
+        What the trees follow from, which a warm start compares: parameters, the seed, and digests
+        of the data.
     oob_score_ : float
         R2 of the out-of-bag predictions, or what the callable says; only with ``oob_score``.
+    leaf_targets_ : LeafTargets or None
+        Training targets by leaf; only with ``keep_targets``.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         Mean prediction by the trees whose bags do not have the row; NaN if all have it. Only with
         ``oob_score``.
@@ -495,7 +519,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
 
     def __init__(
         self,
-        n_estimators: int = N_ESTIMATORS,
+        n_estimators: int = BaggingParams.n_estimators,
         *,
         criterion: str = "squared_error",
         splitter: str = "hist",

@@ -1,39 +1,44 @@
-"""What the forests share: bags, warm starts, out-of-bag estimates, predictions."""
+"""What the forests share: parameters, fitted attributes, predictions."""
 
 from __future__ import annotations
 
-import hashlib
-import warnings
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
 
 from gpuboost.backend import HostBackend, host_backend
-from gpuboost.config import RANGES
+from gpuboost.config import check_flag
 from gpuboost.estimators.classical import BaseClassical, Training, check_counts, check_middles
-from gpuboost.estimators.tree import TREES
 from gpuboost.exchange import FeatureMatrix
 from gpuboost.model.ensemble import ensemble_of
 from gpuboost.model.leaf_targets import LeafTargets
 from gpuboost.model.tree import Tree
-from gpuboost.progress import Progress
-from gpuboost.training.bagging import Bags, TreeWeights, check_max_samples, out_of_bag
+from gpuboost.training.bagging import (
+    BaggingParams,
+    Bags,
+    TreeWeights,
+    check_same_origin,
+    grow_forest,
+    origin_of_trees,
+    out_of_bag,
+    trees_to_keep,
+)
 from gpuboost.training.trees import (
     CLASS_CRITERIA,
     VALUE_CRITERIA,
-    GrowingTree,
     TreeGrower,
     TreeParams,
     check_choice,
 )
 
 DEFAULT = TreeParams("gini")
-N_ESTIMATORS = 100
 VOTING = ("soft", "hard")
 SPLITTERS = ("hist", "exact", "midpoint")
 CLASS_WEIGHTS = ("balanced", "balanced_subsample")
+#: Out-of-bag predictions, by whether they are of classes.
+OOB_NAMES = {True: "oob_decision_function_", False: "oob_prediction_"}
 
 #: Parameters of every tree that forests pass on.
 TREE_NAMES = (
@@ -49,10 +54,8 @@ class BaseForest(BaseClassical):
     _cuts_by_chance: ClassVar[bool]
     _default_max_features: ClassVar[str | float]
     _criteria: ClassVar[dict[str, int]]
-    _oob_name: ClassVar[str]
-    _bags: Bags | None  # None: fitted without bags
-    _fitted_origin: dict[str, Any]
-    _fitted_seed: int
+    bags_: Bags | None  # None: fitted without bags
+    origin_: dict[str, Any]
 
     def __sklearn_tags__(self) -> Any:
         """Several outputs are fine."""
@@ -62,25 +65,25 @@ class BaseForest(BaseClassical):
 
     # --- fit
 
-    def _check_params(self) -> TreeParams:
-        """Parameters of the trees.
-
-        Raises if any parameter of the forest is wrong, before any work is done.
-        """
+    def _check_params(self) -> tuple[BaggingParams, TreeParams]:
+        """Parameters of the loop and of the trees; raises before any work is done."""
         check_choice("criterion", self.criterion, self._criteria)
         check_choice("splitter", self.splitter, SPLITTERS)
         by_chance = self._cuts_by_chance and self.splitter != "midpoint"
-        params = TreeParams(
+        tree_params = TreeParams(
             splitter="random" if by_chance else self.splitter,
             **{name: getattr(self, name) for name in TREE_NAMES},
         )
         self._check_bins()
         self._check_max_features()
-        for name in ("n_estimators", "verbose"):
-            RANGES[name].check(name, getattr(self, name))
-        for name in ("bootstrap", "warm_start"):
-            _check_flag(name, getattr(self, name))
-        check_max_samples(self.max_samples, self.bootstrap)
+        params = BaggingParams(
+            self.n_estimators,
+            self.bootstrap,
+            self.max_samples,
+            getattr(self, "class_weight", None),
+            self.verbose,
+        )
+        check_flag("warm_start", self.warm_start)
         if not callable(self.oob_score) and not isinstance(self.oob_score, (bool, np.bool_)):
             raise ValueError(
                 "oob_score must be True, False or a function metric(y_true, y_pred); got "
@@ -91,8 +94,8 @@ class BaseForest(BaseClassical):
                 f"oob_score={self.oob_score!r} needs bootstrap=True: without bags no row is "
                 "outside of one"
             )
-        self._check_device(params)
-        return params
+        self._check_device(tree_params)
+        return params, tree_params
 
     def _check_max_features(self) -> None:
         """Raise if features are to be drawn, and the splitter draws one without looking."""
@@ -105,140 +108,65 @@ class BaseForest(BaseClassical):
             )
 
     def _fit_forest(self, x: Any, y: Any, sample_weight: Any, classification: bool) -> None:
-        params = self._check_params()
-        trees = self._trees_to_keep()
+        params, tree_params = self._check_params()
+        kept: list[Tree] = []
+        if self.warm_start and self.__sklearn_is_fitted__():
+            kept = trees_to_keep(ensemble_of(self).trees, params.n_estimators)
         with self._unchanged_on_error():
             data = self._prepare(x, y, sample_weight, classification)
-            check_middles(data, params)
+            check_middles(data, tree_params)
             self._check_targets(data)
             with self._training_backend() as backend:
-                max_bins = params.max_bins if self.splitter == "hist" else None
-                coded = data.features.matrix_with_borders(
-                    data.x, data.weight, max_bins, backend.host
-                )
-                origin = self._origin(
-                    data,
-                    coded,
-                    params,
-                    self._fitted_seed if trees and not self._seed_is_fixed else self._seed(),
-                )
-                if trees:
-                    self._check_origin(origin)
-                self._fitted_origin, self._fitted_seed = origin, origin["random_state"]
-                self._bags = (
-                    Bags.of(data.weight, self.max_samples, self._fitted_seed)
-                    if self.bootstrap
-                    else None
-                )
-                per_bag = getattr(self, "class_weight", None) == "balanced_subsample"
-                weights = TreeWeights(data.weight, self._bags, data.y if per_bag else None)
-                trees = trees + self._grow(
-                    len(trees), TreeGrower(coded, data.targets, params, backend), weights
-                )
+                coded = self._coded(data, backend.host)
+                origin = self._origin(data, coded, params, tree_params, warm=bool(kept))
+                if kept:
+                    check_same_origin(self.origin_, origin)
+                self.origin_, seed = origin, origin["random_state"]
+                weights = TreeWeights.of(data.weight, data.y, params, seed)
+                self.bags_ = weights.bags
+                grower = TreeGrower(coded, data.targets, tree_params, backend)
+                trees = grow_forest(kept, grower, weights, params, seed)
                 self._set_trained(data, trees, vote=self._hard)
                 self.n_estimators_ = len(trees)
                 self._set_out_of_bag(data, backend.host)
                 self._keep_for_later(data, weights, backend.host)
 
-    def _trees_to_keep(self) -> list[Tree]:
-        """Trees that a warm start adds to."""
-        if not self.warm_start or not self.__sklearn_is_fitted__():
-            return []
-        trees = ensemble_of(self).trees
-        if self.n_estimators < len(trees):
-            raise ValueError(
-                f"n_estimators must be at least {len(trees)} with warm_start=True, as so many "
-                f"trees are fitted; got {self.n_estimators}"
-            )
-        if self.n_estimators == len(trees):
-            warnings.warn(
-                f"warm_start=True and n_estimators={len(trees)}: all trees are fitted already, "
-                "none is added",
-                stacklevel=4,
-            )
-        return trees
-
-    @property
-    def _seed_is_fixed(self) -> bool:
-        """Whether ``random_state`` gives the same seed whenever it is asked."""
-        return self.random_state is None or not hasattr(self.random_state, "randint")
-
     def _origin(
-        self, data: Training, coded: FeatureMatrix, params: TreeParams, seed: int
+        self,
+        data: Training,
+        coded: FeatureMatrix,
+        params: BaggingParams,
+        tree_params: TreeParams,
+        warm: bool,
     ) -> dict[str, Any]:
-        """Everything that the trees follow from, by the names that users know."""
+        """What the trees follow from; a ``RandomState`` is asked once for all of them."""
+        keeps_seed = warm and hasattr(self.random_state, "randint")
+        seed = self.origin_["random_state"] if keeps_seed else self._seed()
         categories = [(f, values.tolist()) for f, values in data.features.categories.items()]
         classes = None if data.classes is None else [own.tolist() for own in data.classes]
-        return asdict(params) | {
-            "splitter": self.splitter,
-            "bootstrap": bool(self.bootstrap),
-            "max_samples": self.max_samples,
-            "class_weight": getattr(self, "class_weight", None),
-            "random_state": seed,
-            "X": _digest(
-                coded.columns,
-                coded.n_codes,
-                coded.lower,
-                coded.upper,
-                coded.is_categorical,
-                repr(categories),
-            ),
-            "y": _digest(data.y, repr(classes)),
-            "sample_weight": _digest(data.weight),
-        }
-
-    def _check_origin(self, origin: dict[str, Any]) -> None:
-        """Trees are added only if they belong to the fitted ones.
-
-        The forest is then the one that a single fit gives.
-        """
-        for name, value in origin.items():
-            if value != self._fitted_origin[name]:
-                shown = (
-                    ""
-                    if name in ("X", "y", "sample_weight")
-                    else f": {self._fitted_origin[name]!r}, now {value!r}"
-                )
-                raise ValueError(
-                    f"warm_start=True adds trees to the fitted ones, but {name} is not what "
-                    f"they were fitted with{shown}; "
-                    "set warm_start=False to start anew"
-                )
+        arrays = coded.columns, coded.n_codes, coded.lower, coded.upper, coded.is_categorical
+        return origin_of_trees(
+            replace(tree_params, splitter=self.splitter),
+            params,
+            seed,
+            X=(*arrays, repr(categories)),
+            y=(data.y, repr(classes)),
+            sample_weight=(data.weight,),
+        )
 
     def _check_targets(self, data: Training) -> None:
         """What a criterion asks of the targets."""
 
-    def _grow(self, first: int, grower: TreeGrower, weights: TreeWeights) -> list[Tree]:
-        """Trees from number ``first`` on; what a tree is made from depends on its number alone."""
-        backend, seed, n = grower.backend.host, self._fitted_seed, int(self.n_estimators)
-
-        def tree(i: int) -> GrowingTree:
-            number = first + i
-            return GrowingTree(
-                weights.of_tree(number, backend), backend.mix_key(seed, TREES, number)
-            )
-
-        with Progress(n - first, "training", "trees", int(self.verbose)) as progress:
-            return grower.grow_all(n - first, tree, progress.advance)
-
     def _set_out_of_bag(self, data: Training, backend: HostBackend) -> None:
-        for name in ("oob_score_", self._oob_name):
+        oob_name = OOB_NAMES[is_classifier(self)]
+        for name in ("oob_score_", oob_name):
             self.__dict__.pop(name, None)
         if not self.oob_score:
             return
-        assert self._bags is not None
-        trees = ensemble_of(self).trees
-        means = out_of_bag(data.x, ensemble_of(self), self._bags, backend)
-        known = ~np.isnan(means[:, 0])
-        if not known.all():
-            warnings.warn(
-                f"{int((~known).sum())} of {len(known)} training rows are in the bags of all "
-                f"{len(trees)} trees and have no out-of-bag "
-                "prediction (NaN): raise n_estimators or lower max_samples",
-                stacklevel=4,
-            )
-        setattr(self, self._oob_name, self._oob_values(means))
-        judged = known & (data.weight > 0)
+        assert self.bags_ is not None
+        means = out_of_bag(data.x, ensemble_of(self), self.bags_, backend)
+        setattr(self, oob_name, self._oob_values(means))
+        judged = ~np.isnan(means[:, 0]) & (data.weight > 0)
         y, prediction = (
             self._truth(data)[judged],
             self._from_means(np.ascontiguousarray(means[judged])),
@@ -257,7 +185,7 @@ class BaseForest(BaseClassical):
     def bag_counts(self, i: int) -> np.ndarray:
         """How often each training row was drawn for tree i, (n_training_rows,)."""
         n_trees = len(ensemble_of(self).trees)
-        if self._bags is None:
+        if self.bags_ is None:
             raise ValueError(
                 "there are no bags: this forest was fitted with bootstrap=False, every tree "
                 "got every row"
@@ -265,7 +193,7 @@ class BaseForest(BaseClassical):
         if not 0 <= i < n_trees:
             raise ValueError(f"there is no tree {i!r}: the forest has trees 0 to {n_trees - 1}")
         with host_backend(1) as backend:
-            return self._bags.counts(i, backend)
+            return self.bags_.counts(i, backend)
 
     # --- predictions
 
@@ -332,12 +260,11 @@ class BaseForestClassifier(ClassifierMixin, BaseForest):
     """What forests of classification trees share."""
 
     _criteria = CLASS_CRITERIA
-    _oob_name = "oob_decision_function_"
     _default_max_features = "sqrt"
 
     def __init__(
         self,
-        n_estimators: int = N_ESTIMATORS,
+        n_estimators: int = BaggingParams.n_estimators,
         *,
         criterion: str = "gini",
         splitter: str = "hist",
@@ -392,7 +319,7 @@ class BaseForestClassifier(ClassifierMixin, BaseForest):
         tags.classifier_tags.multi_label = True
         return tags
 
-    def _check_params(self) -> TreeParams:
+    def _check_params(self) -> tuple[BaggingParams, TreeParams]:
         check_choice("voting", self.voting, VOTING)
         if isinstance(self.class_weight, str):
             check_choice("class_weight", self.class_weight, CLASS_WEIGHTS)
@@ -491,12 +418,11 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
     """What forests of regression trees share."""
 
     _criteria = VALUE_CRITERIA
-    _oob_name = "oob_prediction_"
     _default_max_features = 1.0
 
     def __init__(
         self,
-        n_estimators: int = N_ESTIMATORS,
+        n_estimators: int = BaggingParams.n_estimators,
         *,
         criterion: str = "squared_error",
         splitter: str = "hist",
@@ -543,8 +469,8 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _check_params(self) -> TreeParams:
-        _check_flag("keep_targets", self.keep_targets)
+    def _check_params(self) -> tuple[BaggingParams, TreeParams]:
+        check_flag("keep_targets", self.keep_targets)
         return super()._check_params()
 
     def _check_targets(self, data: Training) -> None:
@@ -552,9 +478,9 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
             check_counts(data)
 
     def _keep_for_later(self, data: Training, weights: TreeWeights, backend: HostBackend) -> None:
-        self._leaf_targets = None
+        self.leaf_targets_ = None
         if self.keep_targets:
-            self._leaf_targets = LeafTargets.of(
+            self.leaf_targets_ = LeafTargets.of(
                 data.x,
                 data.targets,
                 ensemble_of(self),
@@ -621,7 +547,7 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
             axis if one number was given.
         """
         ensemble_of(self)
-        if self._leaf_targets is None:
+        if self.leaf_targets_ is None:
             raise ValueError(
                 "predict_quantiles needs the training targets of the leaves: fit with "
                 "keep_targets=True"
@@ -635,19 +561,6 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
         x = self.check_rows(X)
         leaves = self._leaves(x)
         with self._backend(len(x)) as backend:
-            out = self._leaf_targets.quantiles(leaves, wanted, backend)
+            out = self.leaf_targets_.quantiles(leaves, wanted, backend)
         out = out[:, 0] if self._one_column else out
         return out[..., 0] if np.ndim(quantiles) == 0 else out
-
-
-def _check_flag(name: str, value: Any) -> None:
-    if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False; got {value!r}")
-
-
-def _digest(*parts: np.ndarray | str) -> str:
-    """A short name for some data: the same data, the same name."""
-    digest = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        digest.update(part.encode() if isinstance(part, str) else np.ascontiguousarray(part).data)
-    return digest.hexdigest()

@@ -253,8 +253,7 @@ def _put_parameters(model: Any, arrays: dict[str, np.ndarray]) -> tuple[dict, di
     """Parameters by name, and what those were that are not kept."""
     parameters, not_stored = {}, {}
     defaults = inspect.signature(type(model).__init__).parameters
-    for name in type(model)._get_param_names():
-        value = getattr(model, name)
+    for name, value in model.get_params(deep=False).items():
         if name == "device" and value not in DEVICES:
             value = "auto"
         own: dict[str, np.ndarray] = {}
@@ -263,8 +262,8 @@ def _put_parameters(model: Any, arrays: dict[str, np.ndarray]) -> tuple[dict, di
         except NotStorable as error:
             # a forest keeps the seed that a random state gave it: with this seed a warm start goes
             # on as if nothing had happened
-            seeded = name == "random_state" and hasattr(model, "_fitted_seed")
-            instead = model._fitted_seed if seeded else defaults[name].default
+            seeded = name == "random_state" and hasattr(model, "origin_")
+            instead = model.origin_["random_state"] if seeded else defaults[name].default
             parameters[name], not_stored[name] = instead, str(error)
         else:
             arrays |= own
@@ -275,7 +274,7 @@ def _take_parameters(
     estimator: type[BaseTrees], values: Any, not_stored: Any, arrays: Arrays
 ) -> Any:
     """An estimator with these parameters, which must be valid ones."""
-    names = set(estimator._get_param_names())
+    names = set(estimator().get_params(deep=False))
     if isinstance(values, dict):
         values = LATER.get(estimator.__name__, {}) | values
     given = {
@@ -294,7 +293,7 @@ def _take_parameters(
     )
     model = estimator(**given)
     try:
-        model._check_params()
+        model.check_parameters()
     except (TypeError, ValueError) as error:
         raise ModelFormatError(str(error)) from error
     return model

@@ -18,7 +18,7 @@ from sklearn.base import is_classifier
 
 from gpuboost.data.features import CATEGORICAL, KINDS, NUMERIC, Feature, FeatureMap
 from gpuboost.estimators.classical import BaseClassical
-from gpuboost.estimators.forest_base import BaseForest
+from gpuboost.estimators.forest_base import OOB_NAMES, BaseForest
 from gpuboost.model.ensemble import Ensemble, ensemble_of
 from gpuboost.model.file import Arrays, ModelFormatError, need, numbers, record, text, texts, whole
 from gpuboost.model.json_values import NotStorable, ascending, decode, encode
@@ -26,7 +26,7 @@ from gpuboost.model.leaf_targets import LeafTargets
 from gpuboost.model.tree_arrays import put_trees, take_trees
 from gpuboost.objectives.links import Link
 from gpuboost.training.bagging import Bags, check_max_samples, draws
-from gpuboost.training.trees import TreeParams
+from gpuboost.training.trees import CLASS_CRITERIA, VALUE_CRITERIA, TreeParams
 
 MOST_ROWS = 2**31 - 1
 
@@ -315,7 +315,7 @@ def take_adaboost(fitted: Any, given: Given) -> dict[str, Any]:
 def put_forest(model: BaseForest, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """A forest as JSON and arrays."""
     origin = {}
-    for name, value in model._fitted_origin.items():
+    for name, value in model.origin_.items():
         own: dict[str, np.ndarray] = {}
         try:
             origin[name] = encode(value, f"origin/{name}", own)
@@ -323,7 +323,7 @@ def put_forest(model: BaseForest, arrays: dict[str, np.ndarray]) -> dict[str, An
             origin[name] = None
         else:
             arrays |= own
-    bags, fitted = model._bags, _put_classical(model, arrays)
+    bags, fitted = model.bags_, _put_classical(model, arrays)
     if bags is not None and bags.usable is not None:
         arrays["bags/usable"] = bags.usable
     fitted["origin"] = origin
@@ -333,9 +333,9 @@ def put_forest(model: BaseForest, arrays: dict[str, np.ndarray]) -> dict[str, An
     fitted["oob_score"] = None
     if hasattr(model, "oob_score_"):
         fitted["oob_score"] = _put_float(model.oob_score_)
-        arrays["oob"] = getattr(model, model._oob_name)
+        arrays["oob"] = getattr(model, OOB_NAMES[is_classifier(model)])
     if not is_classifier(model):
-        kept: LeafTargets | None = model._leaf_targets
+        kept: LeafTargets | None = model.leaf_targets_
         fitted["leaf_targets"] = kept is not None
         if kept is not None:
             arrays |= {
@@ -353,9 +353,8 @@ def take_forest(fitted: Any, given: Given) -> dict[str, Any]:
     origin = _take_origin(fitted["origin"], given)
     bags = _take_bags(fitted["bags"], origin, given.arrays)
     out |= {
-        "_fitted_origin": origin,
-        "_fitted_seed": origin["random_state"],
-        "_bags": bags,
+        "origin_": origin,
+        "bags_": bags,
         "n_estimators_": len(trees),
     }
     if bags is not None:
@@ -370,11 +369,11 @@ def take_forest(fitted: Any, given: Given) -> dict[str, Any]:
         values = given.arrays.take(
             "oob", np.float64, _oob_shape(out, bags.n_rows, given.classifies)
         )
-        out[given.model._oob_name] = numbers(values, "an out-of-bag prediction", nan=True)
+        out[OOB_NAMES[given.classifies]] = numbers(values, "an out-of-bag prediction", nan=True)
     if not given.classifies:
         need(type(fitted["leaf_targets"]) is bool, "leaf_targets is neither true nor false")
         n_rows = None if bags is None else bags.n_rows
-        out["_leaf_targets"] = (
+        out["leaf_targets_"] = (
             _take_leaf_targets(out["ensemble_"], out["n_outputs_"], n_rows, given)
             if fitted["leaf_targets"]
             else None
@@ -408,9 +407,8 @@ def _take_origin(value: Any, given: Given) -> dict[str, Any]:
         check_max_samples(origin["max_samples"], origin["bootstrap"])
     except (TypeError, ValueError) as error:
         raise ModelFormatError(str(error)) from error
-    need(
-        params.criterion in given.model._criteria, f"the origin's criterion is {params.criterion!r}"
-    )
+    criteria = CLASS_CRITERIA if given.classifies else VALUE_CRITERIA
+    need(params.criterion in criteria, f"the origin's criterion is {params.criterion!r}")
     need(type(origin["bootstrap"]) is bool, "the origin's bootstrap is neither true nor false")
     whole(origin["random_state"], 0, 2**32 - 1, "the origin's random_state")
     for name in digests:

@@ -33,15 +33,13 @@ from gpuboost.model.pruning import (
 from gpuboost.model.tree import Tree
 from gpuboost.training.trees import (
     CLASS_CRITERIA,
+    TREES,
     VALUE_CRITERIA,
     GrowingTree,
     TreeGrower,
     TreeParams,
     check_choice,
 )
-
-#: What the key of a tree is for: the first counter of ``Backend.mix_key``.
-TREES = 4
 
 DEFAULT = TreeParams("gini")
 FOLDS = 5
@@ -154,7 +152,7 @@ class BaseDecisionTree(BaseClassical):
         probability = self._check_probabilities(data.x.shape[1])
         with self._training_backend() as backend:
             grower = TreeGrower(
-                data.coded(params, backend.host), data.targets, params, backend, probability
+                self._coded(data, backend.host), data.targets, params, backend, probability
             )
             tree = grower.grow(GrowingTree(data.weight, backend.mix_key(self._seed(), TREES)))
             if self.ccp_alpha == "cv":

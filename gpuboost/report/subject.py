@@ -145,7 +145,7 @@ class Subject:
     @property
     def has_bags(self) -> bool:
         """Whether it is a forest that knows which rows each tree was grown on."""
-        return getattr(self.model, "_bags", None) is not None
+        return getattr(self.model, "bags_", None) is not None
 
 
 def _outputs(model: Any, y: Any, table: Any) -> list[Output]:

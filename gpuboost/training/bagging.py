@@ -1,22 +1,64 @@
-"""Bags of rows for the trees of a forest.
+"""The bagging loop: each tree is grown on rows drawn with replacement (Breiman 1996).
 
-And what the trees say about the rows outside their bags.
+And what comes of it: trees that a warm start adds to, and what the trees say about the rows
+outside their bags.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import numbers
-from dataclasses import dataclass
+import warnings
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from gpuboost.backend import HostBackend
+from gpuboost.config import RANGES, check_flag
 from gpuboost.model.ensemble import Ensemble
+from gpuboost.model.tree import Tree
+from gpuboost.progress import Progress
+from gpuboost.training.trees import TREES, GrowingTree, TreeGrower, TreeParams
 
 #: What the key of a bag is for: the first counter of ``Backend.mix_key``.
 BAGS = 5
+
+
+@dataclass(frozen=True)
+class BaggingParams:
+    """Parameters of the loop; the estimators' docstrings say what each one does."""
+
+    n_estimators: int = 100
+    bootstrap: bool = True
+    max_samples: int | float | None = None
+    class_weight: Any = None
+    verbose: int = 0
+
+    def __post_init__(self) -> None:
+        """Check every value but the weights of classes, which depend on the classes."""
+        for name in ("n_estimators", "verbose"):
+            RANGES[name].check(name, getattr(self, name))
+        check_flag("bootstrap", self.bootstrap)
+        check_max_samples(self.max_samples, self.bootstrap)
+
+
+def grow_forest(
+    kept: list[Tree], grower: TreeGrower, weights: TreeWeights, params: BaggingParams, seed: int
+) -> list[Tree]:
+    """Bagging: draw a bag of rows for each tree that is not there yet, and grow the tree on it.
+
+    What a tree is made from depends on its number alone: no tree depends on how many were kept.
+    """
+    backend, n_new = grower.backend.host, int(params.n_estimators) - len(kept)
+
+    def tree(i: int) -> GrowingTree:
+        number = len(kept) + i
+        return GrowingTree(weights.of_tree(number, backend), backend.mix_key(seed, TREES, number))
+
+    with Progress(n_new, "training", "trees", int(params.verbose)) as progress:
+        return kept + grower.grow_all(n_new, tree, progress.advance)
 
 
 @dataclass(frozen=True)
@@ -94,6 +136,14 @@ class TreeWeights:
     bags: Bags | None  # None: each tree gets every row once
     balanced: np.ndarray | None  # (n_rows, n_outputs): class codes, if every bag is to be balanced
 
+    @classmethod
+    def of(
+        cls, weight: np.ndarray, codes: np.ndarray, params: BaggingParams, seed: int
+    ) -> TreeWeights:
+        """Weights in the trees of a forest; ``codes`` are the classes of the rows, if any."""
+        bags = Bags.of(weight, params.max_samples, seed) if params.bootstrap else None
+        return cls(weight, bags, codes if params.class_weight == "balanced_subsample" else None)
+
     def of_tree(self, i: int, backend: HostBackend) -> np.ndarray:
         """Weights of the rows in the i-th tree; 0: not in the bag."""
         if self.bags is None:
@@ -130,7 +180,7 @@ def votes(value: np.ndarray, first_channel: np.ndarray) -> np.ndarray:
 def out_of_bag(x: np.ndarray, ensemble: Ensemble, bags: Bags, backend: HostBackend) -> np.ndarray:
     """Mean of what the trees whose bags do not have a row say about it, (n_rows, n_channels).
 
-    NaN if all bags have it.
+    NaN, and a warning, if all bags have it.
     """
     total, n_trees = np.zeros((len(x), ensemble.n_channels)), np.zeros(len(x), np.int64)
     for i, tree, leaves in ensemble.leaves_by_tree(x, backend):
@@ -139,6 +189,74 @@ def out_of_bag(x: np.ndarray, ensemble: Ensemble, bags: Bags, backend: HostBacke
         total[outside] += value[leaves[outside]]
         n_trees[outside] += 1
     never = n_trees == 0
+    if never.any():
+        warnings.warn(
+            f"{int(never.sum())} of {len(x)} training rows are in the bags of all "
+            f"{len(ensemble.trees)} trees and have no out-of-bag "
+            "prediction (NaN): raise n_estimators or lower max_samples",
+            stacklevel=5,
+        )
     out: np.ndarray = total / np.where(never, 1, n_trees)[:, None]
     out[never] = np.nan
     return out
+
+
+# --- warm start
+
+
+def trees_to_keep(trees: list[Tree], n_estimators: int) -> list[Tree]:
+    """The fitted trees, which a warm start adds to until there are so many."""
+    if n_estimators < len(trees):
+        raise ValueError(
+            f"n_estimators must be at least {len(trees)} with warm_start=True, as so many "
+            f"trees are fitted; got {n_estimators}"
+        )
+    if n_estimators == len(trees):
+        warnings.warn(
+            f"warm_start=True and n_estimators={len(trees)}: all trees are fitted already, "
+            "none is added",
+            stacklevel=4,
+        )
+    return trees
+
+
+def origin_of_trees(
+    tree_params: TreeParams,
+    params: BaggingParams,
+    seed: int,
+    **data: tuple[np.ndarray | str, ...],
+) -> dict[str, Any]:
+    """Everything that the trees follow from, by the names that users know.
+
+    Of data there is only a digest.
+    """
+    return asdict(tree_params) | {
+        "bootstrap": bool(params.bootstrap),
+        "max_samples": params.max_samples,
+        "class_weight": params.class_weight,
+        "random_state": seed,
+        **{name: digest(*parts) for name, parts in data.items()},
+    }
+
+
+def check_same_origin(fitted: dict[str, Any], now: dict[str, Any]) -> None:
+    """Raise unless trees that are to be added belong to the fitted ones.
+
+    The forest is then the one that a single fit gives.
+    """
+    for name, value in now.items():
+        if value != fitted[name]:
+            is_data = name in ("X", "y", "sample_weight")
+            change = "" if is_data else f": {fitted[name]!r}, now {value!r}"
+            raise ValueError(
+                f"warm_start=True adds trees to the fitted ones, but {name} is not what they "
+                f"were fitted with{change}; set warm_start=False to start anew"
+            )
+
+
+def digest(*parts: np.ndarray | str) -> str:
+    """A short name for some data: the same data, the same name."""
+    out = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        out.update(part.encode() if isinstance(part, str) else np.ascontiguousarray(part).data)
+    return out.hexdigest()

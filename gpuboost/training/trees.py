@@ -37,6 +37,9 @@ from gpuboost.exchange import ClassicalGrower, FeatureMatrix, GrownTree, TreeJob
 from gpuboost.model.tree import Tree
 from gpuboost.scalar.formulas import power_of_two_below
 
+#: What the key of a tree is for: the first counter of ``Backend.mix_key``.
+TREES = 4
+
 CLASS_CRITERIA = {
     "gini": SQUARES,
     "entropy": ENTROPY,

@@ -5,7 +5,7 @@ CuPy arrays, and what speaks ``__cuda_array_interface__`` or DLPack; cuDF's fram
 
 import numpy as np
 
-from gpuboost.kernels.cuda._device import cupy
+from gpuboost.kernels.cuda.device import cupy
 
 #: DLPack's numbers for CUDA memory: on a device, and managed by the driver.
 CUDA_MEMORY = (2, 13)

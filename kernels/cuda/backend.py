@@ -25,8 +25,8 @@ from gpuboost.exchange import (
 )
 from gpuboost.kernels.cpu.backend import CpuBackend
 from gpuboost.kernels.cuda import binning, gradients, predict
-from gpuboost.kernels.cuda._compile import THREADS, Kernels
-from gpuboost.kernels.cuda._device import cupy
+from gpuboost.kernels.cuda.compiler import THREADS, Kernels
+from gpuboost.kernels.cuda.device import cupy
 from gpuboost.kernels.cuda.grower import CudaGrower, group_features_for, tile_rows_for
 from gpuboost.kernels.cuda.trees import CudaTreeGrower, trees_at_once
 

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from gpuboost.kernels.cuda._device import cupy
+from gpuboost.kernels.cuda.device import cupy
 from gpuboost.kernels.cuda.rowwise import RowKernel
 from gpuboost.scalar.quantiles import distinct_values, quantile_cuts
 

@@ -1,7 +1,7 @@
 // What all .cu files share: types, packed sums, the twins of gpuboost/scalar/formulas.py, and scans
 // over a block.
 //
-// _compile.py puts in front of this file the constants (#define) and the records of
+// compiler.py puts in front of this file the constants (#define) and the records of
 // gpuboost/dtypes.py as C structs. No #include anywhere: NVRTC needs no headers then, and the same
 // text runs under emulation.
 //

@@ -15,9 +15,9 @@ from numpy.typing import DTypeLike
 from gpuboost.dtypes import FINE, LEAFWISE, N_CODES, NODE, PACKED, PAIR, ROW, SPLIT, SYMMETRIC
 from gpuboost.exchange import BoostedTree, DeviceArray, FeatureMatrix, GrowthLimits, HostArray
 from gpuboost.kernels.cuda import predict
-from gpuboost.kernels.cuda._compile import THREADS, Kernels
-from gpuboost.kernels.cuda._device import cupy
-from gpuboost.kernels.cuda._records import STATE
+from gpuboost.kernels.cuda.compiler import THREADS, Kernels
+from gpuboost.kernels.cuda.device import cupy
+from gpuboost.kernels.cuda.records import STATE
 
 #: Shared memory that a block of the histogram kernel may take, so that two or more run on a
 #: multiprocessor.

@@ -18,7 +18,7 @@ import types
 import numba
 import numpy as np
 
-from gpuboost.kernels.cuda._device import cupy, emulated
+from gpuboost.kernels.cuda.device import cupy, emulated
 
 THREADS = 256
 

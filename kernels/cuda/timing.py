@@ -5,8 +5,8 @@ Events around launches, so the host's part is not counted.
 
 from contextlib import contextmanager
 
-from gpuboost.kernels.cuda._compile import Kernels
-from gpuboost.kernels.cuda._device import cupy
+from gpuboost.kernels.cuda.compiler import Kernels
+from gpuboost.kernels.cuda.device import cupy
 
 
 @contextmanager

@@ -13,10 +13,10 @@ import numpy as np
 from gpuboost.dtypes import LEFT_CHILD, RIGHT_CHILD, ROW, TREE_NODE
 from gpuboost.exchange import DeviceArray, FeatureMatrix, GrownTree, HostArray, TreeJob
 from gpuboost.kernels.cpu.backend import CpuTreeGrower
-from gpuboost.kernels.cuda._compile import THREADS
-from gpuboost.kernels.cuda._device import cupy
-from gpuboost.kernels.cuda._records import FOUND_SPLIT, OPEN_NODE
+from gpuboost.kernels.cuda.compiler import THREADS
+from gpuboost.kernels.cuda.device import cupy
 from gpuboost.kernels.cuda.grower import check_memory
+from gpuboost.kernels.cuda.records import FOUND_SPLIT, OPEN_NODE
 from gpuboost.scalar.formulas import hash32, may_be_split
 
 if TYPE_CHECKING:

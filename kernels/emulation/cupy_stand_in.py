@@ -60,11 +60,11 @@ class _Allocation:
 class ndarray(np.ndarray):
     """An array on the emulated device. Only kernels and copies touch it."""
 
-    _allocation = None
+    allocation = None
 
     def __array_finalize__(self, other):
         """Views keep the memory alive."""
-        self._allocation = getattr(other, "_allocation", None)
+        self.allocation = getattr(other, "allocation", None)
 
     def get(self, stream=None):
         """A copy on the host."""
@@ -113,11 +113,11 @@ class ndarray(np.ndarray):
     @property
     def device(self):
         """On which device it is."""
-        return cuda.Device(self._allocation.device)
+        return cuda.Device(self.allocation.device)
 
     def __dlpack_device__(self):
         """The same, as DLPack says it."""
-        return 2, self._allocation.device
+        return 2, self.allocation.device
 
     @property
     def __cuda_array_interface__(self):
@@ -138,7 +138,7 @@ def empty(shape, dtype=float):
     shape = shape if isinstance(shape, tuple) else (shape,)
     allocation = _Allocation(int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize)
     array = allocation.bytes.view(dtype).reshape(shape).view(ndarray)
-    array._allocation = allocation
+    array.allocation = allocation
     return array
 
 
@@ -176,7 +176,7 @@ def from_dlpack(x):
 def _borrowed(memory):
     """Another library's memory on the device as an array."""
     array = memory.view(ndarray)
-    array._allocation = _allocation_at(array.data.ptr)
+    array.allocation = _allocation_at(array.data.ptr)
     return array
 
 

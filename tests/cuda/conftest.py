@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpuboost.kernels.cuda import _device
+from gpuboost.kernels.cuda.device import missing
 
 
 @pytest.fixture(params=["emulated", pytest.param("gpu", marks=pytest.mark.gpu)])
@@ -12,7 +12,7 @@ def device(request, monkeypatch):
         monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
     else:
         monkeypatch.delenv("GPUBOOST_EMULATE_CUDA", raising=False)
-        problem = _device.missing(0)
+        problem = missing(0)
         if problem is not None:
             pytest.skip(problem)
     return request.param

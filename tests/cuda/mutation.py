@@ -17,12 +17,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import workload
 
-from gpuboost.kernels.cuda import _compile
+from gpuboost.kernels.cuda import compiler
 from gpuboost.kernels.emulation import control
 
-FILES = ("common.cuh", *(f"{name}.cu" for name in _compile.FILES))
+FILES = ("common.cuh", *(f"{name}.cu" for name in compiler.FILES))
 
-READ = _compile._read
+READ = compiler._read
 
 
 def sites(text):
@@ -78,8 +78,8 @@ def in_own_process(function, *args):
 
 def try_mutant(file, mutated, expected):
     """What notices a mutant."""
-    _compile._read = lambda name: mutated if name == file else READ(name)
-    _compile.module.cache_clear()
+    compiler._read = lambda name: mutated if name == file else READ(name)
+    compiler.module.cache_clear()
     return killed_by(expected, file)
 
 

@@ -90,7 +90,7 @@ def test_atomics_and_reads_of_the_histogram_kernel():
     x = rng.normal(size=(n, n_features)).astype(np.float32)
     with control.configure(mode="count"), get_backend("cuda", 1) as backend:
         booster = make_booster(backend, x, (x[:, 0] > 0).astype(float), max_depth=1)
-        booster.grower.bins._allocation.label = "bins"
+        booster.grower.bins.allocation.label = "bins"
         control.clear_kernel_counts()
         booster.round(0, [])
         counts = control.kernel_counts()

@@ -11,15 +11,15 @@ from gpuboost import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.backend import device_of, get_backend
 from gpuboost.data.summary import SAMPLE_ROWS, Summary
 from gpuboost.dtypes import MAX_VALUE_BINS
-from gpuboost.kernels.cuda import _device
 from gpuboost.kernels.cuda import binning as cuda_binning
+from gpuboost.kernels.cuda.device import cupy
 from gpuboost.kernels.emulation import control
 
 
 @pytest.fixture
 def cp(device):
     """CuPy, or what stands in for it."""
-    return _device.cupy()
+    return cupy()
 
 
 class Borrowed:

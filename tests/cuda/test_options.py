@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import test_parity
 
 import gpuboost as gb
-from gpuboost.kernels.cuda import _device
+from gpuboost.kernels.cuda.device import cupy
 
 pytestmark = pytest.mark.usefixtures("device")
 ROOT = Path(__file__).parents[2]
@@ -246,7 +246,7 @@ def make(kind, options):
     if boosts and options.pop("eval_set", True):
         fit["eval_set"] = x[:300], y[300:600]  # of other rows: the metric soon gets worse
     if options.pop(ON_DEVICE, False):
-        x = _device.cupy().asarray(x)
+        x = cupy().asarray(x)
     return x, y, fit, options
 
 

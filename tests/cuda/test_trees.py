@@ -18,7 +18,7 @@ from gpuboost import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from gpuboost.kernels.cuda import _compile, trees
+from gpuboost.kernels.cuda import compiler, trees
 from gpuboost.kernels.emulation import control, cupy_stand_in
 from gpuboost.scalar import formulas
 
@@ -262,7 +262,7 @@ def test_the_logarithm_is_that_of_the_cpu(device):
     )
     out = cupy_stand_in.empty(x.shape)
     module = cupy_stand_in.RawModule(
-        code=_compile.source("reduce", 16, False) + kernel, options=_compile.OPTIONS
+        code=compiler.source("reduce", 16, False) + kernel, options=compiler.OPTIONS
     )
     module.get_function("logs")((len(x),), (1,), (cupy_stand_in.asarray(x), out))
     np.testing.assert_array_equal(out.get(), [formulas.log(value) for value in x])

@@ -160,30 +160,3 @@ def test_numbers_with_categories_are_ordinal():
     named = features.with_categories({0: np.array(["a", "b"]), 1: np.array(["c", "d"])})
     assert [feature.kind for feature in named.features] == ["ordinal", "categorical"]
     assert named.encode(np.array([["b", "d"]])).tolist() == [[1.0, 1.0]]
-
-
-def test_exact_codes_of_numbers_and_categories():
-    """Every value of a row with weight has a code; bytes while 256 of them are enough."""
-    x = np.array([[5.0, 1], [3.0, np.nan], [np.nan, 0], [4.0, 2]])
-    features = FeatureMap([Feature(), Feature("categorical", np.arange(3.0))])
-    with get_backend("cpu", 1) as backend:
-        matrix = features.matrix_with_borders(x, np.array([1.0, 1, 1, 0]), None, backend)
-        many = FeatureMap.of_numbers(1).matrix_with_borders(
-            np.arange(300.0)[:, None], np.ones(300), None, backend
-        )
-    np.testing.assert_array_equal(matrix.columns, [[2, 1, 0, 0], [2, 0, 1, 3]])
-    np.testing.assert_array_equal(matrix.by_rows, matrix.columns.T)
-    np.testing.assert_array_equal(matrix.n_codes, [3, 4])
-    np.testing.assert_array_equal(matrix.lower, [np.nan, 3, 5, np.nan, 0, 1, 2])
-    assert matrix.columns.dtype == np.uint8 and many.columns.dtype == np.uint32
-
-
-def test_borders_are_the_extreme_values_of_each_bin():
-    x = np.random.default_rng(0).normal(size=(500, 2))
-    with get_backend("cpu", 2) as backend:
-        matrix = FeatureMap.of_numbers(2).matrix_with_borders(x, np.ones(500), 7, backend)
-    for f in range(2):
-        for code in range(1, matrix.n_codes[f]):
-            values = x[matrix.columns[f] == code, f]
-            place = matrix.begin[f] + code
-            assert (matrix.lower[place], matrix.upper[place]) == (values.min(), values.max())

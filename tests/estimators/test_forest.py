@@ -36,8 +36,7 @@ from gpuboost import (
 )
 from gpuboost.data.features import FeatureMap
 from gpuboost.data.targets import TreeTargets
-from gpuboost.estimators.tree import TREES
-from gpuboost.training.trees import GrowingTree, TreeGrower, TreeParams
+from gpuboost.training.trees import TREES, GrowingTree, TreeGrower, TreeParams
 
 CLASSIFIERS = [RandomForestClassifier, ExtraTreesClassifier]
 REGRESSORS = [RandomForestRegressor, ExtraTreesRegressor]

@@ -250,7 +250,7 @@ def test_a_random_state_of_a_forest_is_saved_as_the_seed_it_gave(tmp_path):
     ).fit(X, Y)
     with pytest.warns(UserWarning, match="random_state is a RandomState"):
         model.save_model(tmp_path / "model.gb")
-    with pytest.warns(UserWarning, match=f"it now is {model._fitted_seed}"):
+    with pytest.warns(UserWarning, match=f"it now is {model.origin_['random_state']}"):
         loaded = gb.load_model(tmp_path / "model.gb")
     more = loaded.set_params(n_estimators=6).fit(X, Y)
     assert more.fingerprint() == model.set_params(n_estimators=6).fit(X, Y).fingerprint()

@@ -393,7 +393,7 @@ def predictions(model, x):
             out += shares if isinstance(shares, list) else [shares]
         if hasattr(model, "staged_predict"):
             out += list(model.staged_predict(rows))
-        if getattr(model, "_leaf_targets", None) is not None:
+        if getattr(model, "leaf_targets_", None) is not None:
             out.append(model.predict_quantiles(rows, [0.1, 0.5]))
         if hasattr(model, "apply"):
             out.append(model.apply(rows))

@@ -1,136 +1,19 @@
-"""Report pages: what is in them, that it is right, and that they need nothing else."""
+"""The sections of a page: the right numbers for every kind of model and data."""
 
 import os
-import re
 import stat
-import sys
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
+from report_pages import report
 from sklearn import metrics
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
-from sklearn.model_selection import train_test_split
+from sklearn.datasets import load_diabetes, load_digits, load_iris
 
 import gpuboost as gb
 from gpuboost.estimators.base import name_columns
-from gpuboost.report import judge
-from gpuboost.report.summary import bars_of, spark
-from gpuboost.report.words import number, percent, seconds
+from gpuboost.report.words import number, percent
 from gpuboost.tables.schema import TableSchema
-
-VOID = {"meta", "br", "hr", "img", "link", "input"}
-
-
-class Page(HTMLParser):
-    """A page as a browser sees it: text, tables, titles of figures, ids.
-
-    Complains if tags do not match.
-    """
-
-    def __init__(self, html):
-        super().__init__()
-        self.html, self.open, self.text, self.ids, self.tags, self.references = (
-            html,
-            [],
-            [],
-            [],
-            [],
-            [],
-        )
-        self.rows, self.figures = [], []
-        self.feed(html)
-        self.close()
-        assert not self.open, self.open
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append(tag)
-        values = dict(attributes)
-        self.ids += [values["id"]] if "id" in values else []
-        self.references += [
-            values[name]
-            for name in ("href", "src", "xlink:href", "action", "data")
-            if name in values
-        ]
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag == "tr":
-            self.rows.append([])
-        if tag in ("td", "th"):
-            self.rows[-1].append("")
-
-    def handle_startendtag(self, tag, attributes):
-        self.handle_starttag(tag, attributes)
-        if tag not in VOID:
-            self.open.pop()
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, text):
-        if self.open and self.open[-1] == "style":
-            return
-        self.text.append(text)
-        if self.open and self.open[-1] == "title" and "svg" in self.open:
-            self.figures.append(text)
-        elif (
-            self.rows
-            and self.rows[-1]
-            and ("td" in self.open or "th" in self.open)
-            and "small" not in self.open
-        ):
-            self.rows[-1][-1] += text.strip()
-
-    def value(self, name, column=1):
-        """A cell of the first row that begins with a name."""
-        return next(row[column] for row in self.rows if row and row[0] == name)
-
-    def sections(self):
-        return [
-            name
-            for name in self.ids
-            if name
-            in (
-                "metrics",
-                "curves",
-                "figures",
-                "importances",
-                "data",
-                "tree",
-                "parameters",
-                "model",
-            )
-        ]
-
-
-def report(model, folder, *data, **options):
-    path = folder / "report.html"
-    model.report(path, *data, **options)
-    page = Page(path.read_text("utf-8"))
-    assert page.html.startswith("<!DOCTYPE html>") and os.listdir(folder) == ["report.html"]
-    # nothing is loaded from anywhere, and no two elements have the same id
-    assert all(
-        reference.startswith(("#", "data:image/png;base64,")) for reference in page.references
-    )
-    assert (
-        not re.search(r"url\((?!#)|@import|<script|<link|<iframe", page.html)
-        and "://" not in page.html
-    )
-    assert len(page.ids) == len(set(page.ids))
-    assert {reference[1:] for reference in page.references if reference.startswith("#")} <= set(
-        page.ids
-    )
-    return page
-
-
-@pytest.fixture(scope="module")
-def cancer():
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    return train_test_split(X, y, random_state=0)
-
-
-# --- the right numbers
 
 
 def test_two_classes(cancer, tmp_path):
@@ -251,56 +134,6 @@ def test_more_classes_than_a_matrix_can_show(rng, tmp_path):
     )
 
 
-def test_permutation_is_what_the_library_measures(cancer):
-    """The same rows, columns and loss as importance.mda.
-
-    Means agree within their errors, and the order of what matters too.
-    """
-    from gpuboost.report.subject import Subject
-
-    X, X_new, y, y_new = cancer
-    X, X_new = X.iloc[:, 20:28], X_new.iloc[:, 20:28]
-    model = gb.GPUBoostClassifier(n_estimators=20).fit(X, y)
-    subject = Subject.of(model, y)
-    found, n_rows = judge.permutation(
-        subject,
-        subject.rows(X_new, y_new, None, "X"),
-        np.argsort(-gb.importance.mdi(model).values)[:5],
-    )
-    expected = gb.importance.mda(model, X_new, y_new, scoring="neg_log_loss", n_repeats=30)
-    known = np.isfinite(found.values)
-    assert n_rows == len(X_new) and known.sum() == 5
-    assert (
-        abs(found.values - expected.values)[known]
-        <= 5 * (found.errors + expected.errors)[known] + 1e-9
-    ).all()
-
-
-def test_calibration_counts_every_row(rng):
-    p = rng.random(1000)
-    y = (rng.random(1000) < p).astype(int)
-    found = judge.calibration(y, np.ones(1000), p)
-    assert found.counts.sum() == 1000 and len(found.counts) == 10 and found.counts.min() >= 99
-    assert (
-        (abs(found.predicted - found.observed) < 0.15).all()
-        and (found.low <= found.observed).all()
-        and (found.observed <= found.high).all()
-    )
-    constant = judge.calibration(y, np.ones(1000), np.full(1000, 0.5))
-    assert constant.counts.tolist() == [1000] and constant.observed[0] == pytest.approx(y.mean())
-
-
-def test_roc_curve(rng):
-    y, p, weight = rng.integers(0, 2, 3000), rng.random(3000).round(2), rng.random(3000)
-    false, true, _ = metrics.roc_curve(y, p, sample_weight=weight, drop_intermediate=False)
-    found = judge.roc(y, weight, p)
-    np.testing.assert_allclose(found, (false, true), atol=1e-12)
-    assert len(judge.roc(y, weight, rng.random(3000))[0]) <= 400
-
-
-# --- every estimator, with and without data
-
-
 @pytest.mark.parametrize(
     "model",
     [
@@ -360,9 +193,6 @@ def test_several_outputs(tmp_path):
         and "classification, 5 outputs" in page.html
     )
     assert ["output 1", "AUC", "1", "0.5"] in page.rows
-
-
-# --- data as it comes
 
 
 def test_hostile_names_are_only_text(rng, tmp_path):
@@ -438,18 +268,6 @@ def test_ten_rows_one_class_and_one_value(tmp_path):
     assert page.value("accuracy") == "1" and "classification, 1 class" in page.html
 
 
-def test_many_rows_become_hexagons_and_samples(rng, tmp_path, monkeypatch):
-    monkeypatch.setattr("gpuboost.report.summary.MAX_ROWS", 1000)
-    X = rng.normal(size=(3000, 4)).astype(np.float32)
-    y = X.sum(axis=1).astype(float)
-    page = report(gb.GPUBoostRegressor(n_estimators=3).fit(X, y), tmp_path, X, y)
-    assert (
-        "3,000 rows, counted in hexagons" in page.html
-        and "sample of 1,000 rows" in page.html
-        and "2,000 rows, 5 shuffles" in page.html
-    )
-
-
 def test_training_rows_alone(tmp_path):
     x, y = load_iris(return_X_y=True)
     model = gb.RandomForestClassifier(n_estimators=3).fit(x, y)
@@ -459,9 +277,6 @@ def test_training_rows_alone(tmp_path):
         model.score(x, y)
     )
     assert "pass <code>train=(X, y)</code>" in report(model, tmp_path, x, y).html
-
-
-# --- the file
 
 
 def test_equal_input_gives_equal_bytes(cancer, tmp_path):
@@ -500,79 +315,3 @@ def test_nothing_is_left_behind_when_it_fails(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="no space left"):
         model.report(tmp_path / "old.html")
     assert os.listdir(tmp_path) == ["old.html"] and (tmp_path / "old.html").read_text() == "old"
-
-
-@pytest.mark.parametrize(
-    ("data", "options", "message"),
-    [
-        (([[0.0]],), {}, "X was given without y: a report needs both, or neither"),
-        ((None, [0.0]), {}, "y was given without X"),
-        ((None, None, [1.0]), {}, "sample_weight was given without X and y"),
-        (([[0.0, 1.0]], [0.0]), {}, "X has 2 features, but DecisionTreeRegressor is expecting 1"),
-        (
-            ([[0.0]], [0.0, 1.0]),
-            {},
-            r"y of X must have one entry for each of the 1 rows of X; got shape \(2,\)",
-        ),
-        (([[0.0]], [np.nan]), {}, "y of X contains NaN or infinity: nan at row 0"),
-        (([[0.0]], [0.0], [-1.0]), {}, "sample_weight of X must not be negative"),
-        ((), {"train": ([[0.0]],)}, r"train must be \(X, y\) or \(X, y, sample_weight\)"),
-        ((), {"timings": {"fit": -1.0}}, "timings must be seconds, at least 0; got -1.0 for 'fit'"),
-    ],
-)
-def test_complaints(data, options, message, tmp_path):
-    model = gb.DecisionTreeRegressor().fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(ValueError, match=message):
-        model.report(tmp_path / "report.html", *data, **options)
-    assert not os.listdir(tmp_path)
-
-
-def test_other_complaints(tmp_path, monkeypatch):
-    model = gb.DecisionTreeClassifier().fit([[0.0], [1.0]], ["a", "b"])
-    with pytest.raises(
-        ValueError, match="y of X has a class that the training data does not have: 'c'"
-    ):
-        model.report(tmp_path / "report.html", [[0.0]], ["c"])
-    with pytest.raises(TypeError, match="timings must be a mapping of names to seconds; got list"):
-        model.report(tmp_path / "report.html", timings=[1.0])
-    with pytest.raises(FileNotFoundError, match="path must be in a folder that exists: .*missing"):
-        model.report(tmp_path / "missing" / "report.html")
-    with pytest.raises(IsADirectoryError, match="path must be a file to write, but it is a folder"):
-        model.report(tmp_path)
-    with pytest.raises(ValueError, match="not fitted yet"):
-        gb.DecisionTreeClassifier().report(tmp_path / "report.html")
-    forest = gb.RandomForestClassifier(n_estimators=2).fit([[0.0], [1.0]] * 5, ["a", "b"] * 5)
-    with pytest.raises(
-        ValueError, match="X must be the training data of the forest, which has 10 rows; got 2"
-    ):
-        forest.report(tmp_path / "report.html", train=([[0.0], [1.0]], ["a", "b"]))
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ImportError, match="a report needs jinja2: pip install jinja2"):
-        model.report(tmp_path / "report.html")
-
-
-# --- words
-
-
-def test_numbers_as_people_read_them():
-    said = [
-        number(v)
-        for v in (0.0, 1234567.0, 12345.678, 0.000123456, -2.5, float("nan"), float("inf"), 1e300)
-    ]
-    assert said == ["0", "1,234,567", "12,346", "0.0001235", "-2.5", "–", "∞", "1e+300"]
-    assert [percent(v) for v in (0.0, 1.0, 0.0001, 0.9999, 0.1234)] == [
-        "0 %",
-        "100 %",
-        "< 0.1 %",
-        "> 99.9 %",
-        "12.3 %",
-    ]
-    assert [seconds(v) for v in (0.0123, 1.5, 75.0)] == ["12 ms", "1.50 s", "1 min 15 s"]
-
-
-def test_small_histograms(rng):
-    values = np.sort(rng.normal(size=10_000))
-    assert bars_of(values).sum() >= 0.98 * 10_000 and len(bars_of(values)) == 20
-    assert bars_of(np.array([-1.7e308, 1.7e308])).sum() == 2  # a span beyond the largest number
-    assert bars_of(np.full(5, 2.0)).tolist() == [5] and not len(bars_of(np.array([np.inf])))
-    assert spark(np.empty(0)) == "" and spark(np.array([1, 0, 2])).count("M") == 2

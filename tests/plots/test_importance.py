@@ -1,24 +1,13 @@
-"""Importances as bars, metrics as curves."""
+"""Importances as bars."""
 
-import sys
-
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from plot_parts import inside_and_apart
+from sklearn.datasets import load_breast_cancer, load_iris
 
 import gpuboost as gb
-from gpuboost.plots.style import shortened
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def labels(ax):
@@ -27,25 +16,6 @@ def labels(ax):
 
 def bars(ax, k=0):
     return np.array([bar.get_width() for bar in ax.containers[k]])
-
-
-def inside_and_apart(ax):
-    """Every text is inside the figure and no two names overlap."""
-    ax.figure.canvas.draw()
-    renderer = ax.figure.canvas.get_renderer()
-    boxes = [label.get_window_extent(renderer) for label in ax.get_yticklabels()]
-    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
-    texts = [*boxes, ax.xaxis.label.get_window_extent(renderer)]
-    if ax.get_legend() is not None:
-        texts += [text.get_window_extent(renderer) for text in ax.get_legend().get_texts()]
-    whole = ax.figure.bbox
-    for box in texts:
-        assert (
-            whole.x0 <= box.x0 and box.x1 <= whole.x1 and whole.y0 <= box.y0 and box.y1 <= whole.y1
-        )
-
-
-# --- importances
 
 
 def test_bars_are_the_importances():
@@ -165,91 +135,3 @@ def test_other_complaints():
         gb.plot_importance(gb.GPUBoostClassifier())
     with pytest.raises(ValueError, match="a table of importances has its own"):
         gb.plot_importance(gb.importance.mdi(gb.DecisionTreeClassifier().fit(x, y)), values=[1] * 4)
-
-
-# --- metrics
-
-
-def test_curves_are_the_results():
-    X, y = load_breast_cancer(return_X_y=True)
-    model = gb.GPUBoostClassifier(
-        n_estimators=60, eval_metric=["auc", "logloss"], early_stopping_rounds=5
-    )
-    model.fit(X[::2], y[::2], eval_set=[(X[::2], y[::2]), (X[1::2], y[1::2])])
-    auc, loss = gb.plot_metric(model)
-    assert (auc.get_ylabel(), loss.get_ylabel()) == ("auc", "logloss")
-    expected = model.evals_result_["validation_1"]
-    for ax, name, best in ((auc, "auc", np.argmax), (loss, "logloss", np.argmin)):
-        curve, ring = ax.lines[2:4]
-        np.testing.assert_array_equal(curve.get_ydata(), expected[name])
-        assert ring.get_xdata()[0] == best(expected[name]) + 1
-    assert (
-        loss.lines[-1].get_xdata()[0] == model.best_iteration_ + 1
-        and loss.lines[-1].get_linestyle() == ":"
-    )
-    assert (
-        len({line.get_linestyle() for line in (loss.lines[0], loss.lines[2])}) == 2
-    )  # not by colour alone
-    only = gb.plot_metric(model, "auc", ax=plt.subplots()[1])
-    assert only.get_ylabel() == "auc"
-
-
-@pytest.mark.parametrize("n_rounds", [1, 10_000])
-def test_few_and_many_rounds(rng, n_rounds):
-    ax = gb.plot_metric(
-        {"train": {"rmse": rng.random(n_rounds)}, "test $_^$": {"rmse": rng.random(n_rounds)}}
-    )
-    inside_and_apart(ax)
-    shown = [text for text in (tick.get_text() for tick in ax.get_xticklabels()) if text]
-    assert "1" in shown if n_rounds == 1 else "10,000" in shown
-    assert "after 1 round" in ax.get_legend().get_texts()[0].get_text() if n_rounds == 1 else True
-
-
-def test_metrics_that_are_not_known_everywhere():
-    ax = gb.plot_metric({"a": {"auc": [np.nan, 0.5, 0.7]}, "b": {"auc": [np.nan] * 3}})
-    assert "best 0.7 after 3 rounds" in ax.get_legend().get_texts()[0].get_text()
-
-
-@pytest.mark.parametrize(
-    ("model", "options", "message"),
-    [
-        ({"v": {"rmse": [1.0]}}, {"metric": "mae"}, "metric must be one of 'rmse'; got 'mae'"),
-        (
-            {"v": {"rmse": []}},
-            {},
-            r"evals_result_\['v'\]\['rmse'\] must be a list of one number for each round",
-        ),
-        ({}, {}, "the model was fitted without an eval_set"),
-        (gb.DecisionTreeClassifier(), {}, "got DecisionTreeClassifier"),
-    ],
-)
-def test_complaints_about_metrics(model, options, message):
-    with pytest.raises(ValueError, match=message):
-        gb.plot_metric(model, **options)
-
-
-def test_too_few_axes():
-    with pytest.raises(
-        ValueError, match="ax must have axes for each of the 2 metrics 'a', 'b'; got 1"
-    ):
-        gb.plot_metric({"v": {"a": [1.0], "b": [1.0]}}, ax=plt.subplots()[1])
-
-
-# --- both
-
-
-def test_names_lose_their_middle():
-    assert shortened("short", 5) == "short"
-    assert shortened("0123456789", 5) == "01…89" and shortened("0123456789", 6) == "012…89"
-    assert len(shortened("x" * 300, 40)) == 40
-
-
-def test_without_matplotlib(monkeypatch):
-    model = gb.GPUBoostRegressor(n_estimators=1).fit(*load_diabetes(return_X_y=True))
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(
-        ImportError, match="plot_importance needs matplotlib: pip install matplotlib"
-    ):
-        gb.plot_importance(model)
-    with pytest.raises(ImportError, match="plot_metric needs matplotlib: pip install matplotlib"):
-        gb.plot_metric({"v": {"rmse": [1.0]}})

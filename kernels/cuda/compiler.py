@@ -15,15 +15,15 @@ from gpuboost.dtypes import (
     SYMMETRIC,
     TIE,
 )
-from gpuboost.kernels.cuda._device import cupy
-from gpuboost.kernels.cuda._records import c_structs
+from gpuboost.kernels.cuda.device import cupy
+from gpuboost.kernels.cuda.records import c_structs
 from gpuboost.scalar.formulas import LN2_HIGH, LN2_LOW, LOG2_E, SQRT_HALF
 
 #: --fmad=false: a fused multiply-add rounds once where the CPU rounds twice.
 OPTIONS = ("--std=c++17", "--fmad=false")
 
 #: Threads of a block, by kernel family; the occupancy they give is in
-#: tests/kernels/cuda/compile_table.json.
+#: tests/cuda/compile_table.json.
 THREADS = {
     "HISTOGRAM_THREADS": 512,
     "SCAN_THREADS": 128,

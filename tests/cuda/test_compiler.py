@@ -2,7 +2,7 @@
 
 And uses what the committed table says.
 
-``PYTHONPATH=. python tests/cuda/test_compile.py`` writes the table anew.
+``PYTHONPATH=. python tests/cuda/test_compiler.py`` writes the table anew.
 """
 
 import json
@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import compiling
 
 from gpuboost.dtypes import GROWTH, NODE, WALK_NODE
-from gpuboost.kernels.cuda import _compile, binning, gradients, predict
+from gpuboost.kernels.cuda import binning, compiler, gradients, predict
 from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import ROW_METRICS
 
@@ -33,14 +33,14 @@ DYNAMIC = {"build_histograms": 2 * GROUP_BYTES, "find_splits": CELL_BYTES}
 def threads_of(kernel, source):
     """Threads from the kernel's launch bounds."""
     bounds = source.split(f") {kernel}(")[0].rsplit("__launch_bounds__(", 1)[-1].split(",")[0]
-    constants = {**_compile.THREADS, "N_CODES": 256, "LANES": 128}
+    constants = {**compiler.THREADS, "N_CODES": 256, "LANES": 128}
     return constants.get(bounds, 256)
 
 
 def measure(version, file, architecture):
     """{kernel: registers, spills, shared bytes, occupancy and its limit}."""
-    source = _compile.source(file, 16, False)
-    _, log = compiling.compile_cubin(version, source, architecture, _compile.OPTIONS)
+    source = compiler.source(file, 16, False)
+    _, log = compiling.compile_cubin(version, source, architecture, compiler.OPTIONS)
     out = {}
     for kernel, (registers, spilled, shared) in compiling.usage(log).items():
         dynamic = DYNAMIC.get(kernel, 0)
@@ -61,7 +61,7 @@ def measure(version, file, architecture):
 CASES = [(version, arch) for version, archs in compiling.ARCHITECTURES.items() for arch in archs]
 
 
-@pytest.mark.parametrize("file", _compile.FILES)
+@pytest.mark.parametrize("file", compiler.FILES)
 @pytest.mark.parametrize(("version", "architecture"), CASES)
 def test_compiles_without_spills_as_the_table_says(version, architecture, file):
     measured = measure(version, file, architecture)
@@ -76,10 +76,10 @@ def test_the_histogram_kernel_fills_half_a_multiprocessor(architecture):
     assert table["cu12"][f"sm_{architecture}"]["histogram"]["build_histograms"]["occupancy"] >= 50
 
 
-@pytest.mark.parametrize("file", _compile.FILES)
+@pytest.mark.parametrize("file", compiler.FILES)
 def test_no_multiplication_is_fused_with_an_addition(file):
     assert "fma." not in compiling.compile_ptx(
-        "cu12", _compile.source(file, 16, True), 80, _compile.OPTIONS
+        "cu12", compiler.source(file, 16, True), 80, compiler.OPTIONS
     )
 
 
@@ -87,7 +87,7 @@ def test_no_multiplication_is_fused_with_an_addition(file):
 @pytest.mark.parametrize("group_features", [4, 8, 16])
 def test_machine_code_of_the_histogram_loop(architecture, group_features):
     cubin, _ = compiling.compile_cubin(
-        "cu12", _compile.source("histogram", group_features, False), architecture, _compile.OPTIONS
+        "cu12", compiler.source("histogram", group_features, False), architecture, compiler.OPTIONS
     )
     code = compiling.sass(cubin)["build_histograms"]
     assert "ATOMS.CAST" not in code and "ATOMS.CAS" not in code  # no compare-and-swap loop
@@ -190,6 +190,6 @@ if __name__ == "__main__":
     table = {}
     for version, architecture in CASES:
         own = table.setdefault(version, {}).setdefault(f"sm_{architecture}", {})
-        for file in _compile.FILES:
+        for file in compiler.FILES:
             own[file] = measure(version, file, architecture)
     TABLE.write_text(json.dumps(table, indent=1) + "\n")

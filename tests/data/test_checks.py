@@ -1,0 +1,69 @@
+"""Checks of weights, targets and dtypes."""
+
+import numpy as np
+import pytest
+
+from gpuboost.data.checks import (
+    check_class_weight,
+    check_numbers,
+    check_weight,
+    class_codes,
+    to_native,
+)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "native"),
+    [
+        ("float32", "float32"),
+        ("int8", "int8"),
+        ("float16", "float32"),
+        ("bool", "uint8"),
+        (">f8", "float64"),
+        ("longdouble", "float64"),
+    ],
+)
+def test_dtypes_that_kernels_take(dtype, native):
+    x = np.array([[0, 1]], dtype)
+    out = to_native(x)
+    assert out.dtype == native and out.dtype.isnative and out.tolist() == [[0, 1]]
+    assert np.shares_memory(x, out) == (dtype in ("float32", "int8", "bool"))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1.0], r"w must have one entry for each of the 2 rows of X; got shape \(1,\)"),
+        ([[1.0], [2.0]], r"got shape \(2, 1\)"),
+        (["a", "b"], "w must hold numbers"),
+        ([1.0, np.inf], r"w contains NaN or infinity: inf at row 1 \(1 such rows\)"),
+    ],
+)
+def test_numbers_for_each_row(values, message):
+    with pytest.raises(ValueError, match=message):
+        check_numbers("w", values, 2)
+
+
+def test_weights():
+    assert check_weight(None, 3).size == 0
+    assert check_weight(2, 3).tolist() == [2.0, 2.0, 2.0]
+    assert check_weight([0, 1, 0], 3).dtype == np.float64
+    with pytest.raises(ValueError, match="must not be negative: -1.0 at row 1"):
+        check_weight([0, -1, 0], 3)
+    with pytest.raises(ValueError, match="must not be all zero"):
+        check_weight([0, 0, 0], 3)
+
+
+def test_names_of_class_weights():
+    for good in (None, "balanced", {0: 2.0}):
+        check_class_weight(good)
+    with pytest.raises(ValueError, match="class_weight must be None, 'balanced' or a dict"):
+        check_class_weight("even")
+
+
+def test_classes_become_their_places():
+    classes = np.array(["a", "c", "e"])
+    assert class_codes("y", np.array(["e", "a", "c"]), classes).tolist() == [2, 0, 1]
+    for unknown in ("b", "z"):
+        with pytest.raises(ValueError, match=f"y has a class .* does not have: '{unknown}'"):
+            class_codes("y", np.array(["a", unknown]), classes)
