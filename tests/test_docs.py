@@ -6,6 +6,7 @@ The blocks of a page run in order, in a folder of their own. ``python`` blocks s
 ``pycon`` blocks are doctests in it, and ``bash`` blocks run with ``gpuboost`` on the path. ``text``
 is the one language that is not run."""
 
+import ast
 import doctest
 import os
 import re
@@ -201,3 +202,48 @@ def test_the_reference_has_every_public_name():
 def test_the_page_of_the_command_line_lists_every_command():
     page = (ROOT / "docs" / "command-line.md").read_text()
     assert re.findall(r"^\| `gpuboost (\w+)` \|", page, re.M) == list(COMMANDS)
+
+
+# --- names of files and functions
+
+
+def functions_of(path):
+    """Functions of a module, methods as ``Class.method``."""
+    found = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.ClassDef):
+            methods = (part for part in node.body if isinstance(part, ast.FunctionDef))
+            found |= {f"{node.name}.{method.name}" for method in methods}
+        elif isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+    return found
+
+
+def steps_of_the_walks():
+    text = (ROOT / "CONTRIBUTING.md").read_text().split("## The way through the code")[1]
+    blocks = re.findall(r"^```text\n(.*?)^```", text.split("\n## ")[0], re.S | re.M)
+    return [tuple(line.split(None, 2)[:2]) for block in blocks for line in block.splitlines()]
+
+
+def test_there_is_a_walk_for_each_family():
+    steps = steps_of_the_walks()
+    for path, first in (
+        ("gpuboost/estimators/boosting.py", "GPUBoostRegressor.fit"),
+        ("gpuboost/estimators/forest_base.py", "BaseForestClassifier.fit"),
+    ):
+        assert (path, first) in steps
+    assert issubclass(
+        gb.RandomForestClassifier,
+        sys.modules["gpuboost.estimators.forest_base"].BaseForestClassifier,
+    )
+
+
+@pytest.mark.parametrize(("path", "function"), sorted(set(steps_of_the_walks())))
+def test_the_steps_of_the_walks_are_there(path, function):
+    assert function in functions_of(ROOT / path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_that_a_page_names_are_there(page):
+    named = re.findall(r"`((?:gpuboost|kernels|tests|benchmarks)/[\w/.-]+)`", page.read_text())
+    assert [path for path in named if not (ROOT / path).exists()] == []
