@@ -1,4 +1,4 @@
-"""The import order, who may import what, and that importing stays cheap."""
+"""The import order, who may read what of whom, a test file for each module, cheap imports."""
 
 import ast
 import subprocess
@@ -182,3 +182,49 @@ def test_reading_private_names_is_noticed():
         "_rows",
         "gpuboost.model._file",
     }
+
+
+# --- a test file for each module, by the same name
+
+#: Modules without tests of their own, and why.
+NOTHING_TO_TEST = {
+    "__main__.py": "calls gpuboost.cli.main, which tests/cli/test_main.py tests",
+    "dtypes.py": "constants and records",
+    "tables/batch.py": "a record and a protocol",
+    "cpu/cart/records.py": "records",
+}
+#: Tests of what no single module does.
+OF_EVERYTHING = {
+    "test_architecture.py", "test_concurrency.py", "test_determinism.py", "test_docs.py",
+    "test_errors.py", "test_packaging.py", "test_parameters_page.py", "test_recorded_fits.py",
+    "cli/test_main.py",
+    "compare/test_vs_peers.py", "cuda/test_options.py", "cuda/test_parity.py",
+    "cuda/test_saving.py", "estimators/test_docstrings.py",
+}  # fmt: skip
+
+
+def module_paths():
+    """Paths of modules below ``gpuboost/`` or ``kernels/``, ``tests/`` has the same folders."""
+    own = [path.relative_to(ROOT).parts[1:] for path in SOURCES if path.name != "__init__.py"]
+    return {"/".join(parts) for parts in own}
+
+
+def file_of_tests(module):
+    """The test file of a module: ``data/binning.py`` has ``data/test_binning.py``."""
+    *folders, name = module.split("/")
+    return "/".join([*folders, f"test_{name.lstrip('_')}"])
+
+
+def all_test_files():
+    return {str(path.relative_to(ROOT / "tests")) for path in (ROOT / "tests").rglob("test_*.py")}
+
+
+def test_every_module_has_its_test_file():
+    assert set(NOTHING_TO_TEST) <= module_paths()
+    wanted = {file_of_tests(module) for module in module_paths() - set(NOTHING_TO_TEST)}
+    assert sorted(wanted - all_test_files()) == []
+
+
+def test_every_test_file_has_its_module():
+    known = {file_of_tests(module) for module in module_paths()}
+    assert sorted(all_test_files() - known) == sorted(OF_EVERYTHING)

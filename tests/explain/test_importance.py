@@ -1,7 +1,4 @@
-"""Importances: brute force on tiny forests, laws, known answers."""
-
-import dataclasses
-from types import SimpleNamespace
+"""Importances against definitions, other libraries and what they promise."""
 
 import numpy as np
 import pandas as pd
@@ -11,6 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.inspection import permutation_importance
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import KFold
+from small_forests import SMALL, grow_forest
 
 import gpuboost as gb
 from gpuboost import (
@@ -20,57 +18,8 @@ from gpuboost import (
     GPUBoostRegressor,
     importance,
 )
-from gpuboost.backend import get_backend
-from gpuboost.data.features import Feature, FeatureMap
-from gpuboost.data.targets import TreeTargets
-from gpuboost.explain.out_of_bag import node_sums
-from gpuboost.model.ensemble import Ensemble
-from gpuboost.training.trees import GrowingTree, TreeGrower, TreeParams
 
 OUT_OF_BAG = ("mda_oob", "mdi_oob", "ufi", "sobol_mda")
-
-
-def grow_forest(x, y, n_trees=10, classes=False, seed=0, replace=True, **params):
-    """What the importances ask of a forest.
-
-    Trees, how often rows are in their bags, and the channels of the outputs.
-    """
-    rng = np.random.default_rng(seed)
-    n = len(x)
-    counts = (
-        rng.multinomial(n, np.full(n, 1 / n), n_trees) if replace else np.ones((n_trees, n), int)
-    )
-    y = np.asarray(y).reshape(n, -1)
-    codes = [np.unique(y[:, o], return_inverse=True) for o in range(y.shape[1])]
-    with get_backend("cpu", 2) as backend:
-        if not classes:
-            targets = TreeTargets.of_values(y)
-        else:
-            targets = TreeTargets.of_classes(
-                np.stack([own for _, own in codes], axis=1), [len(values) for values, _ in codes]
-            )
-        coded = FeatureMap.of_numbers(x.shape[1]).matrix_with_borders(
-            np.asarray(x), np.ones(n), None, backend
-        )
-        grower = TreeGrower(
-            coded, targets, TreeParams("gini" if classes else "squared_error", **params), backend
-        )
-        trees = grower.grow_all(
-            n_trees, lambda i: GrowingTree(counts[i].astype(float), backend.mix_key(seed, 5, i))
-        )
-    one = Ensemble.of_tree(trees[0], x.shape[1], targets.first_channel)
-    ensemble = dataclasses.replace(
-        one.with_trees(trees),
-        shares=classes,
-        classes=[values for values, _ in codes] if classes else None,
-    )
-    return SimpleNamespace(
-        ensemble_=ensemble,
-        bag_counts=lambda i: counts[i],
-        check_rows=np.asarray,
-        n_jobs=2,
-        n_features_in_=x.shape[1],
-    )
 
 
 def noise_and_signal(n=800, seed=0):
@@ -80,230 +29,6 @@ def noise_and_signal(n=800, seed=0):
         [rng.integers(0, 2, n), rng.integers(0, 100, n), rng.integers(0, 2, n)], axis=1
     ).astype(float)
     return x, (rng.random(n) < np.where(x[:, 0] > 0, 0.65, 0.35)).astype(int)
-
-
-@pytest.fixture(scope="module")
-def small():
-    """Tiny forests with their data: two classes, three classes, numbers, two outputs."""
-    rng = np.random.default_rng(1)
-    x = np.round(rng.normal(size=(40, 4)), 1)
-    x[:, 3] = 0.0  # never asked for
-    signal = x[:, 0] + 0.5 * x[:, 1] * x[:, 2] + 0.3 * rng.normal(size=40)
-    targets = {
-        "two classes": (signal > 0).astype(int),
-        "three classes": np.array(["a", "b", "c"])[np.digitize(signal, [-0.5, 0.5])],
-        "numbers": signal + 100,
-        "two outputs": np.stack([signal, x[:, 1] ** 2], axis=1),
-    }
-    return {
-        name: (grow_forest(x, y, 6, classes="classes" in name, max_depth=4), x, y)
-        for name, y in targets.items()
-    }
-
-
-SMALL = ("two classes", "three classes", "numbers", "two outputs")
-
-
-def channels(model, y):
-    y = np.asarray(y).reshape(len(y), -1)
-    known = model.ensemble_.classes
-    return y.astype(float) if known is None else (y == known[0]).astype(float)
-
-
-def path(tree, row):
-    """Nodes that a row passes."""
-    nodes = [0]
-    while tree.left[nodes[-1]] >= 0:
-        i = nodes[-1]
-        nodes.append(tree.left[i] if row[tree.feature[i]] <= tree.threshold[i] else tree.right[i])
-    return nodes
-
-
-def rows_of_node(tree, x, node):
-    return np.array([node in path(tree, row) for row in x])
-
-
-# --- brute force
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_mdi_oob_row_by_row(small, name):
-    model, x, y = small[name]
-    target = channels(model, y)
-    expected = np.zeros(4)
-    for t, tree in enumerate(model.ensemble_.trees):
-        counts = model.bag_counts(t)
-        outside = np.flatnonzero(counts == 0)
-        mean = [
-            np.average(target[rows], axis=0, weights=counts[rows])
-            for rows in (rows_of_node(tree, x, i) for i in range(len(tree.left)))
-        ]
-        for i in outside:
-            nodes = path(tree, x[i])
-            for parent, child in zip(nodes[:-1], nodes[1:], strict=True):
-                expected[tree.feature[parent]] += (
-                    (mean[child] - mean[parent]) @ (target[i] - mean[0]) / len(outside)
-                )
-    expected /= len(model.ensemble_.trees) * (2 if name == "two outputs" else 1)
-    np.testing.assert_allclose(importance.mdi_oob(model, x, y).values, expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_mdi_oob_of_the_bag_is_mdi(small, name, backend):
-    """The law that MDI-oob rests on.
-
-    With the mean taken over the bag, it is the decrease of impurity.
-    """
-    model, x, y = small[name]
-    target = channels(model, y)
-    for t, tree in enumerate(model.ensemble_.trees):
-        leaves = model.ensemble_.with_trees([tree]).leaves(x, backend)
-        weight, sums = node_sums(tree, leaves[:, 0], model.bag_counts(t).astype(float), target)
-        np.testing.assert_allclose(weight, tree.cover)
-        np.testing.assert_allclose(sums / weight[:, None], tree.value)
-        product = (tree.value * (sums - weight[:, None] * tree.value[0])).sum(axis=1)
-        inner = tree.left >= 0
-        gain = product[tree.left[inner]] + product[tree.right[inner]] - product[inner]
-        np.testing.assert_allclose(
-            gain / (2 if name == "two outputs" else 1), tree.gain[inner], atol=1e-9
-        )
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_ufi_by_pairs_of_rows(small, name):
-    model, x, y = small[name]
-    target = channels(model, y)
-    expected = np.zeros(4)
-    for t, tree in enumerate(model.ensemble_.trees):
-        counts = model.bag_counts(t)
-        members = [rows_of_node(tree, x, i) for i in range(len(tree.left))]
-
-        def impurity(node, counts=counts, members=members):
-            inside, outside = (
-                np.flatnonzero(members[node] & (counts > 0)),
-                np.flatnonzero(members[node] & (counts == 0)),
-            )
-            if not len(outside):
-                return None
-            pairs = [
-                (counts[i], ((target[i] - target[j]) ** 2).sum() / 2)
-                for i in inside
-                for j in outside
-            ]
-            share = counts[inside].sum() / counts.sum()
-            return share * np.average([d for _, d in pairs], weights=[w for w, _ in pairs])
-
-        for node in np.flatnonzero(tree.left >= 0):
-            left, right = impurity(tree.left[node]), impurity(tree.right[node])
-            if left is not None and right is not None:
-                expected[tree.feature[node]] += impurity(node) - left - right
-    expected /= len(model.ensemble_.trees) * (2 if name == "two outputs" else 1)
-    np.testing.assert_allclose(importance.ufi(model, x, y).values, expected, atol=1e-12)
-
-
-def nodes_by_level(tree, row, ignored):
-    """Nodes that a row has reached after 0, 1, 2, ...
-
-    Levels, if it goes both ways at splits on a feature.
-    """
-    level, reached, out = [0], {0}, [frozenset({0})]
-    while level:
-        below = []
-        for i in level:
-            if tree.left[i] < 0:
-                continue
-            if tree.feature[i] == ignored:
-                below += [tree.left[i], tree.right[i]]
-            else:
-                below.append(
-                    tree.left[i] if row[tree.feature[i]] <= tree.threshold[i] else tree.right[i]
-                )
-        level = below
-        reached |= set(below)
-        out.append(frozenset(reached))
-    return out
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_sobol_mda_by_sets_of_nodes(small, name):
-    model, x, y = small[name]
-    target = channels(model, y)
-    trees = model.ensemble_.trees
-    error = {}
-    for ignored in (-1, 0, 1, 2, 3):
-        total, n_trees = np.zeros_like(target), np.zeros(len(x))
-        for t, tree in enumerate(trees):
-            counts = model.bag_counts(t)
-            levels = [nodes_by_level(tree, row, ignored) for row in x]
-            depth = max(map(len, levels))
-            levels = [own + own[-1:] * (depth - len(own)) for own in levels]
-            for i in np.flatnonzero(counts == 0):
-                mates = next(
-                    m
-                    for d in reversed(range(depth))
-                    if (m := [j for j in range(40) if counts[j] and levels[j][d] == levels[i][d]])
-                )
-                total[i] += np.average(target[mates], axis=0, weights=counts[mates])
-                n_trees[i] += 1
-        rows = n_trees > 0
-        error[ignored] = (
-            ((total[rows] / n_trees[rows, None] - target[rows]) ** 2).sum(axis=1).mean()
-        )
-    expected = [(error[f] - error[-1]) / target.var(axis=0).sum() for f in range(4)]
-    found = importance.sobol_mda(model, x, y)
-    np.testing.assert_allclose(found.values, expected, atol=1e-12)
-    assert found.values[3] == 0
-
-
-@pytest.mark.parametrize("name", SMALL)
-def test_mda_oob_of_unchanged_columns_is_0(small, name):
-    model, x, y = small[name]
-    found = importance.mda_oob(model, x, y)
-    assert found.values[3] == 0 and found.errors[3] == 0 and found.values[0] > 0
-    np.testing.assert_array_equal(
-        found.values, importance.mda_oob(model, x, y, random_state=0).values
-    )
-
-
-def test_mda_oob_by_hand(backend):
-    """A tree on one binary column.
-
-    Permuting it turns the error into the chance that two rows differ in it.
-    """
-    rng = np.random.default_rng(0)
-    x = rng.integers(0, 2, (3000, 1)).astype(float)
-    y = x[:, 0].astype(int)
-    found = importance.mda_oob(grow_forest(x, y, 20, classes=True), x, y)
-    assert found.values[0] == pytest.approx(0.5, abs=0.02)
-    assert 0 < found.errors[0] < 0.01
-
-
-def test_nominal_columns_go_through_the_projection(backend):
-    """Sets of categories are asked as the trees themselves ask them.
-
-    Ignoring nothing gives the trees' own predictions.
-    """
-    rng = np.random.default_rng(0)
-    x = np.stack([rng.integers(0, 90, 500), rng.normal(size=500)], axis=1).astype(float)
-    x[rng.random(x.shape) < 0.1] = np.nan
-    y = rng.normal(size=90)[np.nan_to_num(x[:, 0]).astype(int)] + np.nan_to_num(x[:, 1])
-    coded = FeatureMap([Feature("categorical"), Feature()]).matrix_with_borders(
-        x, np.ones(500), None, backend
-    )
-    counts = rng.multinomial(500, np.full(500, 1 / 500)).astype(float)
-    tree = TreeGrower(
-        coded, TreeTargets.of_values(y[:, None]), TreeParams("squared_error"), backend
-    ).grow(GrowingTree(counts, 1))
-    assert (tree.first_word >= 0).any()
-    ensemble = Ensemble.of_tree(tree, 2, np.array([0, 1], np.int32))
-    own, found = ensemble.raw(x, backend).T, np.full((500, 1), np.nan)
-    backend.project_tree(x, ensemble, 0, -1, counts, y[:, None], found)
-    outside = counts == 0
-    np.testing.assert_allclose(found[outside], own[outside], atol=1e-9)
-    assert np.isnan(found[~outside]).all()
-
-
-# --- known answers
 
 
 def test_noise_of_many_values_fools_mdi_only():
@@ -474,9 +199,6 @@ def test_mda_is_that_of_scikit_learn():
     ) / np.sqrt(50)
 
 
-# --- laws
-
-
 @pytest.mark.parametrize(
     "kind", [GPUBoostClassifier, GPUBoostRegressor, AdaBoostClassifier, AdaBoostRegressor]
 )
@@ -544,9 +266,6 @@ def test_errors_of_out_of_bag_measures(method):
         match=f"{method} needs a random forest with bootstrap samples; got AdaBoostClassifier",
     ):
         measure(AdaBoostClassifier(n_estimators=2).fit(x, y), x, y)
-
-
-# --- side by side
 
 
 def test_table():

@@ -1,25 +1,12 @@
-"""Arrays on the device go into ``fit`` and ``predict`` as they are, give the bits of host arrays.
-
-And X does not come to the host.
-"""
+"""Arrays on the device go into ``fit`` and ``predict`` as they are, and give the bits of host arrays."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from gpuboost import GPUBoostClassifier, GPUBoostRegressor
-from gpuboost.backend import device_of, get_backend
-from gpuboost.data.summary import SAMPLE_ROWS, Summary
-from gpuboost.dtypes import MAX_VALUE_BINS
-from gpuboost.kernels.cuda import binning as cuda_binning
-from gpuboost.kernels.cuda.device import cupy
+from gpuboost.backend import device_of
 from gpuboost.kernels.emulation import control
-
-
-@pytest.fixture
-def cp(device):
-    """CuPy, or what stands in for it."""
-    return cupy()
 
 
 class Borrowed:
@@ -309,57 +296,3 @@ def test_host_input_is_recognised_without_a_look_at_cuda(monkeypatch):
     x, signal, _ = data(n=30)
     assert device_of(x) is None
     model_for(0).fit(x, signal).predict(x)
-
-
-# --- cuts
-
-
-def both_cuts(cp, x, weight, max_bins=256):
-    with get_backend("cpu", 1) as backend:
-        host = Summary.of(x, weight).cuts(min(max_bins, MAX_VALUE_BINS), backend)
-    with get_backend("cuda", 1) as backend:
-        return host, Summary.of(cp.asarray(x), weight).cuts(min(max_bins, MAX_VALUE_BINS), backend)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("max_bins", [2, 17, 256])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
-def test_cuts_are_those_of_the_host(cp, dtype, max_bins, weighted, monkeypatch):
-    monkeypatch.setattr(cuda_binning, "CUT_BYTES", 1 << 19)  # a few columns at once
-    rng = np.random.default_rng(4)
-    n = 4000
-    x = np.column_stack([rng.normal(size=n) * 50, rng.integers(0, 5, n), np.where(rng.random(n) < 0.8, 0, rng.normal(size=n) * 900),
-                         rng.exponential(size=n) ** 9, np.full(n, 7.0), rng.integers(0, 300, n)])  # fmt: skip
-    if dtype is not np.int64:
-        x = np.column_stack(
-            [x, rng.choice([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e308], n), np.full(n, np.nan)]
-        )
-        x[rng.random(x.shape) < 0.05] = np.nan
-    with np.errstate(over="ignore"):
-        x = x.astype(dtype)
-    weight = rng.exponential(size=n) * (rng.random(n) < 0.9) if weighted else np.empty(0)
-    for host, found in zip(*both_cuts(cp, x, weight, max_bins), strict=True):
-        np.testing.assert_array_equal(host, found)
-        np.testing.assert_array_equal(np.signbit(host), np.signbit(found))
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_cuts_of_sampled_rows(cp, weighted):
-    """Columns with few values, with many, and with few in the sample only.
-
-    The last two kinds need all rows.
-    """
-    n = SAMPLE_ROWS + 5000
-    rng = np.random.default_rng(5)
-    rare = np.where(np.arange(n) % 20_000 == 7, np.arange(n), rng.integers(0, 9, n))
-    x = np.column_stack(
-        [
-            rng.normal(size=n),
-            rng.integers(0, 9, n),
-            rare,
-            np.where(rng.random(n) < 0.995, 0.0, rng.normal(size=n)),
-        ]
-    )
-    weight = rng.integers(0, 4, n).astype(float) if weighted else np.empty(0)
-    for host, found in zip(*both_cuts(cp, x, weight), strict=True):
-        np.testing.assert_array_equal(host, found)

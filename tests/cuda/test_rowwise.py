@@ -1,0 +1,41 @@
+"""Kernels with one thread per row."""
+
+import numpy as np
+import pytest
+
+from gpuboost.kernels.cuda.rowwise import RowKernel, on_host, without_fma
+from gpuboost.kernels.emulation import control
+
+
+def twice(v):
+    return 2 * v
+
+
+def double_into(i, x, out, offset):
+    out[i] = twice(x[i]) + offset
+
+
+@pytest.mark.parametrize("order", control.ORDERS)
+@pytest.mark.parametrize("n", [0, 1, 7, 300])
+def test_every_row_has_one_turn_in_any_order(monkeypatch, order, n):
+    monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
+    x, out = np.arange(300.0), np.zeros(300)
+    with control.configure(order=order, seed=5):
+        RowKernel(double_into)(n, x, out, np.float64(1))
+    np.testing.assert_array_equal(out[:n], 2 * x[:n] + 1)
+    assert not out[n:].any()
+
+
+def test_functions_that_a_function_calls_are_compiled_with_it():
+    compiled = on_host(double_into)
+    out = np.zeros(1)
+    compiled(0, np.array([3.0]), out, 0.5)
+    assert out[0] == 6.5 and on_host(np.sqrt) is np.sqrt
+
+
+def test_a_fused_addition_becomes_two_instructions():
+    text = "\tfma.rn.f64 \t%fd3, %fd1, %fd2, 0d3FF0;\n\tadd.f64 %fd4, %fd3, %fd1;\n"
+    out = without_fma(text)
+    assert "fma" not in out and out.endswith("add.f64 %fd4, %fd3, %fd1;\n")
+    assert "mul.rn.f64 %product, %fd1, %fd2;" in out
+    assert "add.rn.f64 %fd3, %product, 0d3FF0;" in out

@@ -1,0 +1,33 @@
+"""Times of kernels on the device."""
+
+import pytest
+import workload
+
+from gpuboost import GPUBoostRegressor
+from gpuboost.kernels.cuda.compiler import Kernels
+from gpuboost.kernels.cuda.timing import device_seconds, kernel_seconds
+
+pytestmark = pytest.mark.usefixtures("emulated")
+
+
+def test_each_kernel_has_its_seconds_and_training_is_as_before():
+    x, signal, _ = workload.data(n=300)
+    launch, model = Kernels.launch, GPUBoostRegressor(n_estimators=1, max_depth=2, device="cuda")
+    expected = model.fit(x, signal).fingerprint()
+    with kernel_seconds() as seconds:
+        assert model.fit(x, signal).fingerprint() == expected
+    assert Kernels.launch is launch
+    assert "build_histograms" in seconds and min(seconds.values()) >= 0
+
+
+def test_an_error_leaves_the_launches_as_they_were():
+    launch = Kernels.launch
+    with pytest.raises(ValueError, match="stop"), kernel_seconds():
+        raise ValueError("stop")
+    assert Kernels.launch is launch
+
+
+def test_one_number_once_the_block_has_ended():
+    with device_seconds() as seconds:
+        assert seconds == []
+    assert len(seconds) == 1 and seconds[0] >= 0

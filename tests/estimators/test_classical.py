@@ -1,0 +1,56 @@
+"""What classical estimators share: training data, classes, devices."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gpuboost import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier
+
+
+def test_weights_of_samples_and_classes_are_multiplied():
+    x, y = np.arange(4.0)[:, None], np.array(["a", "a", "a", "b"])
+    data = DecisionTreeClassifier(class_weight="balanced")._prepare(x, y, [1, 1, 2, 3], True)
+    np.testing.assert_allclose(data.weight[:3] / [1, 1, 2], 4 / 6)
+    assert data.weight[3] == 3 * 2.0 and data.classes[0].tolist() == ["a", "b"]
+    assert data.y[:, 0].tolist() == [0, 0, 0, 1] and data.one_column
+
+
+def test_rows_without_weight_leave_with_their_categories_but_not_with_their_classes():
+    frame = pd.DataFrame({"c": ["x", "y", "z", "y"], "v": [1.0, 2.0, 3.0, 4.0]})
+    model = DecisionTreeClassifier(categorical_features=["c"])
+    data = model._prepare(frame, [0, 1, 2, 1], [0, 1, 1, 1], True).without_weightless_rows()
+    assert data.features.categories[0].tolist() == ["y", "z"]
+    np.testing.assert_array_equal(data.x, [[0, 2], [1, 3], [0, 4]])
+    assert data.classes[0].tolist() == [0, 1, 2] and len(data.targets.classes) == 3
+
+
+def test_if_all_rows_have_weight_nothing_is_copied():
+    data = DecisionTreeRegressor()._prepare(np.zeros((3, 1)), [1.0, 2.0, 3.0], None, False)
+    assert data.without_weightless_rows() is data
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"splitter": "exact"}, "splitter='exact' is not available on device='cuda'"),
+        ({"max_leaf_nodes": 4}, "max_leaf_nodes=4 is not available on device='cuda'"),
+    ],
+)
+def test_what_cuda_does_not_grow(monkeypatch, options, message):
+    monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
+    model = RandomForestClassifier(device="cuda", **options)
+    with pytest.raises(ValueError, match=message):
+        model.check_parameters()
+
+
+def test_bins_are_for_the_splitter_that_has_them():
+    with pytest.raises(
+        ValueError, match="max_bins must be 256, its default, with splitter='exact'"
+    ):
+        DecisionTreeClassifier(max_bins=16).check_parameters()
+    DecisionTreeClassifier(max_bins=16, splitter="hist").check_parameters()
+
+
+def test_objects_that_are_no_finite_numbers_say_where():
+    with pytest.raises(ValueError, match=r"y contains NaN or infinity: \[inf\] at row 1"):
+        DecisionTreeRegressor().fit(np.zeros((2, 1)), np.array([1.0, np.inf], object))
