@@ -184,21 +184,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_bins = max_bins
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.categorical_features = categorical_features
-        self.categorical_split = categorical_split
-        self.class_weight = class_weight
-        self.device = device
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        self._keep_parameters(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdaBoostClassifier:
         """Train on a set of rows.
@@ -467,21 +453,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.loss = loss
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_bins = max_bins
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.categorical_features = categorical_features
-        self.categorical_split = categorical_split
-        self.device = device
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        self._keep_parameters(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdaBoostRegressor:
         """Train on a set of rows.

@@ -72,6 +72,11 @@ class BaseTrees(BaseEstimator):
     Checks of the input, the seed, and a failed fit that changes nothing.
     """
 
+    def _keep_parameters(self, arguments: Mapping[str, Any]) -> None:
+        """Put the arguments of a constructor on the estimator, under their names."""
+        for name in self._get_param_names():
+            setattr(self, name, arguments[name])
+
     def __sklearn_tags__(self) -> Any:
         """Missing values are fine."""
         tags = super().__sklearn_tags__()

@@ -144,31 +144,7 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         random_state: Any = None,
         verbose: int = DEFAULT.verbose,
     ) -> None:
-        self.objective = objective
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.leaves_per_step = leaves_per_step
-        self.grow_policy = grow_policy
-        self.max_bins = max_bins
-        self.min_child_weight = min_child_weight
-        self.min_samples_leaf = min_samples_leaf
-        self.min_split_gain = min_split_gain
-        self.reg_lambda = reg_lambda
-        self.reg_alpha = reg_alpha
-        self.max_delta_step = max_delta_step
-        self.subsample = subsample
-        self.colsample_bytree = colsample_bytree
-        self.colsample_bylevel = colsample_bylevel
-        self.colsample_bynode = colsample_bynode
-        self.early_stopping_rounds = early_stopping_rounds
-        self.eval_metric = eval_metric
-        self.importance_type = importance_type
-        self.device = device
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep_parameters(locals())
 
     def fit(
         self,
@@ -375,32 +351,7 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
         random_state: Any = None,
         verbose: int = DEFAULT.verbose,
     ) -> None:
-        self.objective = objective
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.leaves_per_step = leaves_per_step
-        self.grow_policy = grow_policy
-        self.max_bins = max_bins
-        self.min_child_weight = min_child_weight
-        self.min_samples_leaf = min_samples_leaf
-        self.min_split_gain = min_split_gain
-        self.reg_lambda = reg_lambda
-        self.reg_alpha = reg_alpha
-        self.max_delta_step = max_delta_step
-        self.subsample = subsample
-        self.colsample_bytree = colsample_bytree
-        self.colsample_bylevel = colsample_bylevel
-        self.colsample_bynode = colsample_bynode
-        self.early_stopping_rounds = early_stopping_rounds
-        self.eval_metric = eval_metric
-        self.class_weight = class_weight
-        self.importance_type = importance_type
-        self.device = device
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep_parameters(locals())
 
     def fit(
         self,

@@ -358,6 +358,9 @@ class ExtraTreesClassifier(BaseForestClassifier):
 
     _cuts_by_chance = True
 
+    #: Random cuts need no order of categories: there is one way to divide them.
+    categorical_split = DEFAULT.categorical_split
+
     def __init__(
         self,
         n_estimators: int = BaggingParams.n_estimators,
@@ -384,30 +387,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            n_estimators,
-            criterion=criterion,
-            splitter=splitter,
-            max_depth=max_depth,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            min_weight_fraction_leaf=min_weight_fraction_leaf,
-            max_features=max_features,
-            max_leaf_nodes=max_leaf_nodes,
-            min_impurity_decrease=min_impurity_decrease,
-            bootstrap=bootstrap,
-            max_samples=max_samples,
-            oob_score=oob_score,
-            voting=voting,
-            class_weight=class_weight,
-            categorical_features=categorical_features,
-            max_bins=max_bins,
-            warm_start=warm_start,
-            device=device,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
+        self._keep_parameters(locals())
 
 
 class ExtraTreesRegressor(BaseForestRegressor):
@@ -517,6 +497,9 @@ class ExtraTreesRegressor(BaseForestRegressor):
 
     _cuts_by_chance = True
 
+    #: Random cuts need no order of categories: there is one way to divide them.
+    categorical_split = DEFAULT.categorical_split
+
     def __init__(
         self,
         n_estimators: int = BaggingParams.n_estimators,
@@ -542,26 +525,4 @@ class ExtraTreesRegressor(BaseForestRegressor):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        super().__init__(
-            n_estimators,
-            criterion=criterion,
-            splitter=splitter,
-            max_depth=max_depth,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            min_weight_fraction_leaf=min_weight_fraction_leaf,
-            max_features=max_features,
-            max_leaf_nodes=max_leaf_nodes,
-            min_impurity_decrease=min_impurity_decrease,
-            bootstrap=bootstrap,
-            max_samples=max_samples,
-            oob_score=oob_score,
-            keep_targets=keep_targets,
-            categorical_features=categorical_features,
-            max_bins=max_bins,
-            warm_start=warm_start,
-            device=device,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
+        self._keep_parameters(locals())

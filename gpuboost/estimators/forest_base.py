@@ -289,29 +289,7 @@ class BaseForestClassifier(ClassifierMixin, BaseForest):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.voting = voting
-        self.class_weight = class_weight
-        self.categorical_features = categorical_features
-        self.categorical_split = categorical_split
-        self.max_bins = max_bins
-        self.warm_start = warm_start
-        self.device = device
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep_parameters(locals())
 
     def __sklearn_tags__(self) -> Any:
         """Several labels for a row are several outputs."""
@@ -446,28 +424,7 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.keep_targets = keep_targets
-        self.categorical_features = categorical_features
-        self.categorical_split = categorical_split
-        self.max_bins = max_bins
-        self.warm_start = warm_start
-        self.device = device
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep_parameters(locals())
 
     def _check_params(self) -> tuple[BaggingParams, TreeParams]:
         check_flag("keep_targets", self.keep_targets)

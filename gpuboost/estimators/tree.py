@@ -489,26 +489,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.class_weight = class_weight
-        self.ccp_alpha = ccp_alpha
-        self.cv = cv
-        self.pruning_risk = pruning_risk
-        self.categorical_features = categorical_features
-        self.categorical_split = categorical_split
-        self.feature_probabilities = feature_probabilities
-        self.max_bins = max_bins
-        self.device = device
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        self._keep_parameters(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DecisionTreeClassifier:
         """Grow the tree.
@@ -698,24 +679,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.cv = cv
-        self.categorical_features = categorical_features
-        self.categorical_split = categorical_split
-        self.feature_probabilities = feature_probabilities
-        self.max_bins = max_bins
-        self.device = device
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        self._keep_parameters(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DecisionTreeRegressor:
         """Grow the tree.
