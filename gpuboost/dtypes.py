@@ -11,7 +11,6 @@ BIN = np.uint8
 #: Bin 0 is the missing value, always. Value bins start at 1. With the missing bin at the bottom,
 #: "goes right" is one unsigned comparison, ``uint8(bin - a) > b``, for both missing directions (see
 #: ``kernels/cpu/partition.py``).
-MISSING_BIN = 0
 
 #: Codes of a bin.
 N_CODES = 256

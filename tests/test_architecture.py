@@ -210,7 +210,7 @@ def module_paths():
 
 
 def file_of_tests(module):
-    """The test file of a module: ``data/binning.py`` has ``data/test_binning.py``."""
+    """The test file of a module: ``data/features.py`` has ``data/test_features.py``."""
     *folders, name = module.split("/")
     return "/".join([*folders, f"test_{name.lstrip('_')}"])
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from gpuboost.data.array_math import exact_sum, exp
 from gpuboost.data.checks import check_class_weight
-from gpuboost.estimators.classical import BaseClassical, Training
+from gpuboost.estimators.classical import BaseClassical
 from gpuboost.model.ensemble import ensemble_of
 from gpuboost.training.adaboost import (
     AdaBoostParams,
@@ -50,37 +50,25 @@ class BaseAdaBoost(BaseClassical):
         self._check_device(tree_params)
         return params, tree_params
 
-    def _fit_boosted(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        params: AdaBoostParams,
-        tree_params: TreeParams,
-        boost: Any,
-    ) -> None:
-        if y is not None:
-            y = column_or_1d(y, warn=True)
-        data: Training = self._prepare(X, y, sample_weight, classification=boost is boost_classes)
-        with self._training_backend() as backend:
-            grower = TreeGrower(self._coded(data, backend.host), data.targets, tree_params, backend)
-            boosted: Boosted = boost(
-                grower, data.x, data.y[:, 0], data.weight, params, self._seed(), backend.host
+    def _fit_boosted(self, X: Any, y: Any, sample_weight: Any, boost: Any) -> None:
+        params, tree_params = self._check_params()
+        classification = boost is boost_classes
+        with self._unchanged_on_error():
+            if y is not None:
+                y = column_or_1d(y, warn=True)
+            data = self._prepare(X, y, sample_weight, classification)
+            with self._training_backend() as backend:
+                coded = self._coded(data, backend.host)
+                grower = TreeGrower(coded, data.targets, tree_params, backend)
+                boosted: Boosted = boost(
+                    grower, data.x, data.y[:, 0], data.weight, params, self._seed(), backend.host
+                )
+            combine = "sum" if classification else "median"
+            self._set_trained(
+                data, boosted.trees, boosted.weights, combine=combine, vote=classification
             )
-        how: dict[str, Any] = {"combine": "median"}
-        if data.classes is not None:
-            how = {"combine": "sum", "vote": True}
-        self._set_trained(data, boosted.trees, boosted.weights, **how)
-        self.estimator_weights_, self.estimator_errors_ = boosted.weights, boosted.errors
-        self.n_estimators_ = len(boosted.trees)
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Mean over the trees, by their weights.
-
-        Of each feature's share in the decrease of impurity.
-        """
-        return ensemble_of(self).importance_shares()
+            self.estimator_weights_, self.estimator_errors_ = boosted.weights, boosted.errors
+            self.n_estimators_ = len(boosted.trees)
 
 
 class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
@@ -203,9 +191,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
         self
             The fitted estimator.
         """
-        params = self._check_params()
-        with self._unchanged_on_error():
-            self._fit_boosted(X, y, sample_weight, *params, boost_classes)
+        self._fit_boosted(X, y, sample_weight, boost_classes)
         return self
 
     def _decide(self, votes: np.ndarray, weight: float) -> np.ndarray:
@@ -472,9 +458,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         self
             The fitted estimator.
         """
-        params = self._check_params()
-        with self._unchanged_on_error():
-            self._fit_boosted(X, y, sample_weight, *params, boost_values)
+        self._fit_boosted(X, y, sample_weight, boost_values)
         return self
 
     def _by_tree(self, x: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
+from sklearn.base import ClassifierMixin
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -200,6 +201,15 @@ class BaseClassical(BaseTrees):
             self.classes_: Any = data.classes[0] if data.one_column else data.classes
             self.n_classes_: Any = sizes[0] if data.one_column else sizes
 
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Importance of each feature, adding up to 1; all 0 if no tree has a split.
+
+        The mean over the trees, by their weights, of each feature's share in the decrease of
+        impurity (mean decrease in impurity).
+        """
+        return ensemble_of(self).importance_shares()
+
     # --- predictions
 
     @property
@@ -269,6 +279,26 @@ class BaseClassical(BaseTrees):
             [own[part.argmax(axis=1)] for own, part in zip(self.classes_, shares, strict=True)],
             axis=1,
         )
+
+
+class SeveralOutputs(BaseClassical):
+    """Trees and forests, which predict several outputs together."""
+
+    def __sklearn_tags__(self) -> Any:
+        """Several outputs are fine."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class SeveralLabels(ClassifierMixin):
+    """Their classifiers: several labels for a row are several outputs."""
+
+    def __sklearn_tags__(self) -> Any:
+        """Several labels are fine."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
 
 def check_middles(data: Training, params: TreeParams) -> None:

@@ -6,11 +6,17 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.base import RegressorMixin, is_classifier
 
 from gpuboost.backend import HostBackend, host_backend
 from gpuboost.config import check_flag
-from gpuboost.estimators.classical import BaseClassical, Training, check_counts, check_middles
+from gpuboost.estimators.classical import (
+    SeveralLabels,
+    SeveralOutputs,
+    Training,
+    check_counts,
+    check_middles,
+)
 from gpuboost.exchange import FeatureMatrix
 from gpuboost.model.ensemble import ensemble_of
 from gpuboost.model.leaf_targets import LeafTargets
@@ -47,7 +53,7 @@ TREE_NAMES = (
 )  # fmt: skip
 
 
-class BaseForest(BaseClassical):
+class BaseForest(SeveralOutputs):
     """What all forests share."""
 
     #: Whether each feature gets one cut by chance; else all of its cuts are tried.
@@ -56,12 +62,6 @@ class BaseForest(BaseClassical):
     _criteria: ClassVar[dict[str, int]]
     bags_: Bags | None  # None: fitted without bags
     origin_: dict[str, Any]
-
-    def __sklearn_tags__(self) -> Any:
-        """Several outputs are fine."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
     # --- fit
 
@@ -247,16 +247,8 @@ class BaseForest(BaseClassical):
         """
         return self._paths(self.check_rows(X)), ensemble_of(self).walk_arrays[0]
 
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Importance of each feature, adding up to 1.
 
-        The mean over the trees of its part of the decrease of impurity.
-        """
-        return ensemble_of(self).importance_shares()
-
-
-class BaseForestClassifier(ClassifierMixin, BaseForest):
+class BaseForestClassifier(SeveralLabels, BaseForest):
     """What forests of classification trees share."""
 
     _criteria = CLASS_CRITERIA
@@ -290,12 +282,6 @@ class BaseForestClassifier(ClassifierMixin, BaseForest):
         verbose: int = 0,
     ) -> None:
         self._keep_parameters(locals())
-
-    def __sklearn_tags__(self) -> Any:
-        """Several labels for a row are several outputs."""
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
 
     def _check_params(self) -> tuple[BaggingParams, TreeParams]:
         check_choice("voting", self.voting, VOTING)

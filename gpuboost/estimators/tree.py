@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import Bunch
 
@@ -17,7 +17,13 @@ from gpuboost.backend import HostBackend
 from gpuboost.config import Number
 from gpuboost.data.checks import check_weight, class_codes, to_native
 from gpuboost.data.targets import TreeTargets
-from gpuboost.estimators.classical import BaseClassical, Training, check_counts, check_middles
+from gpuboost.estimators.classical import (
+    SeveralLabels,
+    SeveralOutputs,
+    Training,
+    check_counts,
+    check_middles,
+)
 from gpuboost.model.ensemble import Ensemble, ensemble_of
 from gpuboost.model.pruning import (
     CLASS_RISKS,
@@ -45,18 +51,10 @@ DEFAULT = TreeParams("gini")
 FOLDS = 5
 
 
-class BaseDecisionTree(BaseClassical):
+class BaseDecisionTree(SeveralOutputs):
     """What both decision trees share."""
 
     _criteria: dict[str, int]
-
-    def __sklearn_tags__(self) -> Any:
-        """Several outputs are fine."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_label = True
-        return tags
 
     # --- training
 
@@ -306,14 +304,6 @@ class BaseDecisionTree(BaseClassical):
 
     # --- the fitted tree
 
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Share of each feature in the decrease of impurity (mean decrease in impurity).
-
-        All 0 if the tree has no split.
-        """
-        return ensemble_of(self).importance_shares()
-
     def get_depth(self) -> int:
         """Splits on the longest way from the root to a leaf.
 
@@ -364,12 +354,8 @@ class BaseDecisionTree(BaseClassical):
         """
         return self._paths(self.check_rows(X))
 
-    def _values(self, x: Any) -> np.ndarray:
-        """What the rows' leaves say, (n_rows, n_channels)."""
-        return self._raw(x)
 
-
-class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
+class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
     """CART for classification: one decision tree.
 
     Parameters
@@ -538,7 +524,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             The most frequent class of each row's leaf, the first among equals.
         """
-        return self._labels(self._values(X))
+        return self._labels(self._raw(X))
 
     def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class.
@@ -554,7 +540,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
             Shares of the classes in the row's leaf, in the order of ``classes_``; one array for
             each output.
         """
-        return self._by_output(self._values(X))
+        return self._by_output(self._raw(X))
 
     def predict_log_proba(self, X: Any) -> Any:
         """Predict the logarithm of the probability of each class.
@@ -570,7 +556,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
             Minus infinity for classes that the leaf does not have.
         """
         with np.errstate(divide="ignore"):
-            return self._by_output(np.log(self._values(X)))
+            return self._by_output(np.log(self._raw(X)))
 
 
 class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
@@ -714,5 +700,5 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             The value of each row's leaf.
         """
-        values = self._values(X)
+        values = self._raw(X)
         return values[:, 0] if self._one_column else values

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -262,10 +263,8 @@ def mda_oob(model: Any, X: Any, y: Any, random_state: Any = 0) -> Importance:
         Mean over the trees of the increase of the error rate, or of the mean squared error;
         standard errors over the trees.
     """
-    bagged = _bagged("mda_oob", model, X, y)
-    with host_backend(model.n_jobs) as backend:
-        by_tree = permuted_by_tree(bagged, np.random.default_rng(random_state), backend)
-    return _result("mda_oob", model, by_tree.mean(axis=1), _error_of_mean(by_tree))
+    rng = np.random.default_rng(random_state)
+    return _mean_over_trees("mda_oob", model, X, y, partial(permuted_by_tree, rng=rng))
 
 
 def mdi_oob(model: Any, X: Any, y: Any) -> Importance:
@@ -294,10 +293,7 @@ def mdi_oob(model: Any, X: Any, y: Any) -> Importance:
         Mean over the trees, in units of variance or of Gini impurity; about 0, and maybe below, for
         noise.
     """
-    bagged = _bagged("mdi_oob", model, X, y)
-    with host_backend(model.n_jobs) as backend:
-        by_tree = steps_by_tree(bagged, backend)
-    return _result("mdi_oob", model, by_tree.mean(axis=1), _error_of_mean(by_tree))
+    return _mean_over_trees("mdi_oob", model, X, y, steps_by_tree)
 
 
 def ufi(model: Any, X: Any, y: Any) -> Importance:
@@ -324,10 +320,7 @@ def ufi(model: Any, X: Any, y: Any) -> Importance:
         Mean over the trees, in units of variance or of Gini impurity; about 0, and maybe below, for
         noise.
     """
-    bagged = _bagged("ufi", model, X, y)
-    with host_backend(model.n_jobs) as backend:
-        by_tree = improvements_by_tree(bagged, backend)
-    return _result("ufi", model, by_tree.mean(axis=1), _error_of_mean(by_tree))
+    return _mean_over_trees("ufi", model, X, y, improvements_by_tree)
 
 
 def sobol_mda(model: Any, X: Any, y: Any) -> Importance:
@@ -405,6 +398,16 @@ def _bagged(method: str, model: Any, X: Any, y: Any) -> Bagged:
     else:
         channels = y.astype(np.float64)
     return Bagged(ensemble, x, channels, model.bag_counts)
+
+
+def _mean_over_trees(
+    name: str, model: Any, X: Any, y: Any, by_tree: Callable[..., np.ndarray]
+) -> Importance:
+    """Importances that a function gives for each tree of a forest."""
+    bagged = _bagged(name, model, X, y)
+    with host_backend(model.n_jobs) as backend:
+        values = by_tree(bagged, backend=backend)
+    return _result(name, model, values.mean(axis=1), _error_of_mean(values))
 
 
 def _error_of_mean(samples: np.ndarray) -> np.ndarray:

@@ -21,9 +21,6 @@ from gpuboost.objectives.links import IDENTITY, Link
 #: Entries (rows x trees) of the table of leaves that is made at once.
 TABLE_CELLS = 1 << 24
 
-#: How what the trees say becomes one answer: their sum, their mean or their median, by weights.
-COMBINE = ("sum", "mean", "median")
-
 IMPORTANCE_TYPES = ("gain", "split", "cover")
 
 
@@ -42,7 +39,7 @@ class Ensemble:
     features: FeatureMap
     first_channel: np.ndarray  # (n_outputs + 1,) int32: channels of each output
     tree_weights: np.ndarray  # (n_trees,) float64
-    combine: str = "sum"
+    combine: str = "sum"  # or "mean" or "median": how what the trees say becomes one answer
     link: Link = IDENTITY  # from raw scores to predictions
     vote: bool = False  # a leaf says 1 for its best class instead of what it holds
     shares: bool = False  # what nodes say are shares of classes

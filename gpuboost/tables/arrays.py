@@ -229,7 +229,6 @@ class LibsvmTable:
                 "written out; models here take dense matrices, of at most "
                 f"{MAX_DENSE_BYTES >> 30} GB from this format"
             )
-        self._n_rows, self._lowest = n_rows, lowest
         self.names = ["y", *(f"x{i}" for i in range(lowest, highest + 1))]
         self.kinds = dict.fromkeys(self.names, "number")
 

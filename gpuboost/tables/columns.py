@@ -34,6 +34,15 @@ TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 DAY = 86_400.0
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is a number that Python can read."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 @lru_cache
 def kind_of(arrow_type: Any) -> str | None:
     """The kind of an Arrow type; None if it cannot be a feature."""

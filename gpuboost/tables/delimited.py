@@ -19,7 +19,7 @@ from typing import Any
 from gpuboost.backend import n_threads
 from gpuboost.optional import load
 from gpuboost.tables.batch import Advance, Batch
-from gpuboost.tables.columns import joined, kind_of
+from gpuboost.tables.columns import is_number, joined, kind_of
 from gpuboost.tables.errors import RereadTable, TableError
 from gpuboost.tables.source import Source, Stream
 
@@ -331,18 +331,10 @@ class DelimitedTable:
         """Note which value makes a column text, and where, if others of the chunk are numbers."""
         f = self.names.index(name)
         found = self._find(
-            chunk, lambda row: len(row) > f and row[f] not in MISSING and not _is_number(row[f])
+            chunk, lambda row: len(row) > f and row[f] not in MISSING and not is_number(row[f])
         )
         if found is not None:
             self.first_text[name] = f"line {found[0]} has {found[1][f][:40]!r}"
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
 
 
 def _lines(data: bytes) -> io.TextIOWrapper:

@@ -14,7 +14,7 @@ import numpy as np
 from gpuboost.data.categorical import category_numbers
 from gpuboost.progress import Progress
 from gpuboost.tables.batch import Batch, Table
-from gpuboost.tables.columns import KnownTexts, Texts, to_numbers
+from gpuboost.tables.columns import KnownTexts, Texts, is_number, to_numbers
 from gpuboost.tables.errors import RereadTable, TableError, check_columns, shortened
 from gpuboost.tables.schema import TableSchema
 
@@ -263,7 +263,7 @@ class _Reading:
     def _notes(self, text: dict[str, list[str]], n_rows: int) -> list[str]:
         notes = []
         for name, values in text.items():
-            if name in self.table.first_text and any(_looks_like_number(value) for value in values):
+            if name in self.table.first_text and any(is_number(value) for value in values):
                 notes.append(
                     f"column {name!r} has numbers and texts, and is read as text: "
                     f"{self.table.first_text[name]}"
@@ -277,14 +277,6 @@ class _Reading:
         if empty:
             notes.append(f"no row has a value in {shortened(empty)}")
         return notes
-
-
-def _looks_like_number(value: str) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True
 
 
 # --- for a trained model

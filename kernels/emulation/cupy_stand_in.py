@@ -185,11 +185,6 @@ def asnumpy(x):
     return x.get() if isinstance(x, ndarray) else np.asarray(x)
 
 
-def is_available():
-    """Always."""
-    return True
-
-
 # --- kernels
 
 
@@ -493,8 +488,6 @@ class _Pool:
     def used_bytes(self):
         return sum(allocation.n_bytes for allocation in list(_allocations.values()))
 
-    total_bytes = used_bytes
-
 
 _Stream.null = _Stream()
 cuda = types.SimpleNamespace(
@@ -516,9 +509,4 @@ cuda = types.SimpleNamespace(
 
 def get_default_memory_pool():
     """The pool of device memory."""
-    return _Pool()
-
-
-def get_default_pinned_memory_pool():
-    """The pool of pinned memory."""
     return _Pool()
