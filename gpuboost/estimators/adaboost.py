@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
 from gpuboost.data.array_math import exact_sum, exp
 from gpuboost.data.checks import check_class_weight
+from gpuboost.estimators.base import TrainedInRounds, TreesOfClasses
 from gpuboost.estimators.classical import BaseClassical, Training
 from gpuboost.model.ensemble import ensemble_of
+from gpuboost.model.file import need
+from gpuboost.model.stored import Finite
 from gpuboost.training.adaboost import (
     AdaBoostParams,
     Boosted,
@@ -27,9 +30,10 @@ DEFAULT = AdaBoostParams()
 CHUNK_ROWS = 4096
 
 
-class BaseAdaBoost(BaseClassical):
+class BaseAdaBoost(TrainedInRounds, BaseClassical):
     """What both AdaBoost estimators share."""
 
+    estimator_errors_: Annotated[np.ndarray, np.float64, "trees", Finite(0.0)]
     _needs_two_classes = True
     _criteria: ClassVar[tuple[str, ...]]
 
@@ -73,8 +77,17 @@ class BaseAdaBoost(BaseClassical):
         if data.classes is not None:
             how = {"combine": "sum", "vote": True}
         self._set_trained(data, boosted.trees, boosted.weights, **how)
-        self.estimator_weights_, self.estimator_errors_ = boosted.weights, boosted.errors
-        self.n_estimators_ = len(boosted.trees)
+        self.estimator_errors_ = boosted.errors
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        classes = ensemble_of(self).classes
+        need(classes is None or len(classes[0]) > 1, "AdaBoost has at least 2 classes")
+
+    @property
+    def estimator_weights_(self) -> np.ndarray:
+        """Weights of the trees."""
+        return ensemble_of(self).tree_weights
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -85,7 +98,7 @@ class BaseAdaBoost(BaseClassical):
         return ensemble_of(self).importance_shares()
 
 
-class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
+class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
     """AdaBoost for two or more classes.
 
     Small trees vote, and each is grown on weights that grew where the ones before were wrong.
@@ -166,6 +179,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
     """
 
     _criteria = ("gini", "entropy", "misclassification")
+    _combines = (("sum", True, True),)
 
     def __init__(
         self,
@@ -449,6 +463,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
     """
 
     _criteria = ("squared_error", "absolute_error")
+    _combines = (("median", False, False),)
 
     def __init__(
         self,

@@ -185,13 +185,13 @@ class BaseClassical(BaseTrees):
             **{"combine": "mean"} | how,
         )
         self._set_ensemble(ensemble)
-        self.n_outputs_ = ensemble.n_outputs
-        if data.classes is not None:
-            sizes = [len(own) for own in data.classes]
-            self.classes_: Any = data.classes[0] if data.one_column else data.classes
-            self.n_classes_: Any = sizes[0] if data.one_column else sizes
 
     # --- predictions
+
+    @property
+    def n_outputs_(self) -> int:
+        """Number of outputs."""
+        return ensemble_of(self).n_outputs
 
     @property
     def _one_column(self) -> bool:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import hashlib
 import warnings
 from dataclasses import asdict
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 
 from gpuboost.backend import Backend, get_backend
 from gpuboost.config import RANGES
 from gpuboost.data.coding import CodedMatrix, code_matrix
+from gpuboost.estimators.base import TrainedInRounds, TreesOfClasses
 from gpuboost.estimators.classical import BaseClassical, Training, check_counts, check_middles
 from gpuboost.estimators.tree import TREES
 from gpuboost.model.ensemble import ensemble_of
+from gpuboost.model.file import need
 from gpuboost.model.leaf_targets import LeafTargets
+from gpuboost.model.stored import SOMETIMES
 from gpuboost.model.tree import Tree
 from gpuboost.progress import Progress
 from gpuboost.training.bagging import Bags, TreeWeights, check_max_samples, out_of_bag
@@ -42,7 +45,7 @@ TREE_NAMES = (
 )  # fmt: skip
 
 
-class BaseForest(BaseClassical):
+class BaseForest(TrainedInRounds, BaseClassical):
     """What all forests share."""
 
     #: Whether each feature gets one cut by chance; else all of its cuts are tried.
@@ -50,9 +53,9 @@ class BaseForest(BaseClassical):
     _default_max_features: ClassVar[str | float]
     _criteria: ClassVar[dict[str, int]]
     _oob_name: ClassVar[str]
+    oob_score_: Annotated[float, SOMETIMES]  # with oob_score
     _bags: Bags | None  # None: fitted without bags
-    _fitted_origin: dict[str, Any]
-    _fitted_seed: int
+    _fitted_origin: dict[str, Any]  # what a warm start compares
 
     def __sklearn_tags__(self) -> Any:
         """Several outputs are fine."""
@@ -127,7 +130,7 @@ class BaseForest(BaseClassical):
                 )
                 if trees:
                     self._check_origin(origin)
-                self._fitted_origin, self._fitted_seed = origin, origin["random_state"]
+                self._fitted_origin = origin
                 self._bags = (
                     Bags.of(data.weight, self.max_samples, self._fitted_seed)
                     if self.bootstrap
@@ -139,7 +142,6 @@ class BaseForest(BaseClassical):
                     len(trees), TreeGrower(coded, data.targets, params, backend), weights
                 )
                 self._set_trained(data, trees, vote=self._hard)
-                self.n_estimators_ = len(trees)
                 self._set_out_of_bag(data, backend.host)
                 self._keep_for_later(data, weights, backend.host)
 
@@ -196,12 +198,11 @@ class BaseForest(BaseClassical):
         The forest is then the one that a single fit gives.
         """
         for name, value in origin.items():
-            if value != self._fitted_origin[name]:
-                shown = (
-                    ""
-                    if name in ("X", "y", "sample_weight")
-                    else f": {self._fitted_origin[name]!r}, now {value!r}"
-                )
+            # of a parameter that is younger than the model's file, the default
+            before = self._fitted_origin.get(name, getattr(DEFAULT, name, None))
+            if value != before:
+                data = name in ("X", "y", "sample_weight")
+                shown = "" if data else f": {before!r}, now {value!r}"
                 raise ValueError(
                     f"warm_start=True adds trees to the fitted ones, but {name} is not what "
                     f"they were fitted with{shown}; "
@@ -251,6 +252,30 @@ class BaseForest(BaseClassical):
 
     def _keep_for_later(self, data: Training, weights: TreeWeights, backend: Backend) -> None:
         """What predictions need besides the trees."""
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        bags, seed = self._bags, self._fitted_origin.get("random_state")
+        need(
+            type(seed) is int and 0 <= seed < 2**32 and (bags is None or bags.seed == seed),
+            f"the seed of the trees is {str(seed)[:50]}, which cannot be",
+        )
+        means = getattr(self, self._oob_name, None)
+        need((means is None) != hasattr(self, "oob_score_"), f"{self._oob_name} has no score")
+        if means is not None:
+            shape = self._oob_values(np.zeros((1, ensemble_of(self).n_channels))).shape[1:]
+            wanted = (bags.n_rows if bags else 0, *shape)
+            need(
+                means.dtype == np.float64 and means.shape == wanted,
+                f"{self._oob_name} has the shape {means.shape} and the dtype {means.dtype}, not "
+                f"{wanted} and float64",
+            )
+
+    @property
+    def _fitted_seed(self) -> int:
+        """The seed that the trees were grown with."""
+        seed: int = self._fitted_origin["random_state"]
+        return seed
 
     @property
     def _hard(self) -> bool:
@@ -331,11 +356,13 @@ class BaseForest(BaseClassical):
         return ensemble_of(self).importance_shares()
 
 
-class BaseForestClassifier(ClassifierMixin, BaseForest):
+class BaseForestClassifier(TreesOfClasses, BaseForest):
     """What forests of classification trees share."""
 
     _criteria = CLASS_CRITERIA
+    oob_decision_function_: Annotated[np.ndarray, SOMETIMES]  # with oob_score
     _oob_name = "oob_decision_function_"
+    _combines = ("mean", False, True), ("mean", True, True)
     _default_max_features = "sqrt"
 
     def __init__(
@@ -494,7 +521,10 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
     """What forests of regression trees share."""
 
     _criteria = VALUE_CRITERIA
+    oob_prediction_: Annotated[np.ndarray, SOMETIMES]  # with oob_score
+    _leaf_targets: LeafTargets | None = None  # with keep_targets
     _oob_name = "oob_prediction_"
+    _combines = (("mean", False, False),)
     _default_max_features = 1.0
 
     def __init__(
@@ -549,6 +579,11 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
     def _check_params(self) -> TreeParams:
         _check_flag("keep_targets", self.keep_targets)
         return super()._check_params()
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        if self._leaf_targets is not None:
+            self._leaf_targets.check(ensemble_of(self))
 
     def _check_targets(self, data: Training) -> None:
         if self.criterion == "poisson":

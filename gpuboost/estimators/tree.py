@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import warnings
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import Bunch
 
@@ -17,8 +18,10 @@ from gpuboost.backend import Backend
 from gpuboost.config import Number
 from gpuboost.data.checks import check_weight, class_codes, to_native
 from gpuboost.data.targets import TreeTargets
+from gpuboost.estimators.base import TreesOfClasses
 from gpuboost.estimators.classical import BaseClassical, Training, check_counts, check_middles
 from gpuboost.model.ensemble import Ensemble, ensemble_of
+from gpuboost.model.file import need
 from gpuboost.model.pruning import (
     CLASS_RISKS,
     PruningPath,
@@ -50,7 +53,14 @@ FOLDS = 5
 class BaseDecisionTree(BaseClassical):
     """What both decision trees share."""
 
-    _criteria: dict[str, int]
+    ccp_alpha_: float
+    _criteria: ClassVar[dict[str, int]]
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        n_trees, alpha = len(ensemble_of(self).trees), self.ccp_alpha_
+        need(n_trees == 1, f"a decision tree is one tree, not {n_trees}")
+        need(0 <= alpha < math.inf, f"ccp_alpha_ is {alpha}, not a number of at least 0")
 
     def __sklearn_tags__(self) -> Any:
         """Several outputs are fine."""
@@ -371,7 +381,7 @@ class BaseDecisionTree(BaseClassical):
         return self._raw(x)
 
 
-class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
+class DecisionTreeClassifier(TreesOfClasses, BaseDecisionTree):
     """CART for classification: one decision tree.
 
     Parameters
@@ -466,6 +476,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     """
 
     _criteria = CLASS_CRITERIA
+    _combines = (("mean", False, True),)
 
     def __init__(
         self,
@@ -677,6 +688,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     """
 
     _criteria = VALUE_CRITERIA
+    _combines = (("mean", False, False),)
 
     def __init__(
         self,

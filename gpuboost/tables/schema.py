@@ -6,9 +6,12 @@ A model that was trained on a file remembers it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import pairwise
+from typing import Annotated, Any
 
 import numpy as np
+
+TASKS = ("binary", "multiclass", "regression")
 
 
 @dataclass(frozen=True)
@@ -16,48 +19,21 @@ class TableSchema:
     """Columns that a model wants, and how text in them becomes numbers."""
 
     target: str
-    task: str  # "binary", "multiclass" or "regression"
+    task: Annotated[str, TASKS]
     columns: list[str]  # features, in the order of the model's
-    text: dict[str, list[str]] = field(
-        default_factory=dict
-    )  # values of each text column, ascending: a value's number is its place
+    #: Values of each text column, ascending: a value's number is its place.
+    text: dict[str, list[str]] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
-        """As JSON can hold it."""
-        return {
-            "target": self.target,
-            "task": self.task,
-            "columns": self.columns,
-            "text": self.text,
-        }
-
-    @classmethod
-    def from_json(cls, record: Any) -> TableSchema:
-        """Back from JSON; raises ValueError if anything in it is not what it should be."""
-        if not isinstance(record, dict) or set(record) != {"target", "task", "columns", "text"}:
-            raise ValueError("the table's schema must have target, task, columns and text")
-        target, task, columns, text = (
-            record[name] for name in ("target", "task", "columns", "text")
-        )
-        if not isinstance(target, str) or task not in ("binary", "multiclass", "regression"):
-            raise ValueError("the table's schema has no valid target and task")
-        if (
-            not _are_texts(columns)
-            or len(set(columns)) != len(columns)
-            or not isinstance(text, dict)
-        ):
-            raise ValueError("the columns of the table's schema must be distinct names")
-        for name, values in text.items():
-            if (
-                name not in columns
-                or not _are_texts(values)
-                or any(a >= b for a, b in zip(values, values[1:], strict=False))
-            ):
+    def __post_init__(self) -> None:
+        """Check every value."""
+        if len(set(self.columns)) != len(self.columns):
+            raise ValueError("the columns of a table must be distinct names")
+        for name, values in self.text.items():
+            if name not in self.columns or any(a >= b for a, b in pairwise(values)):
                 raise ValueError(
-                    f"the values of text column {name!r} must be ascending texts, and the "
+                    f"the values of text column {name[:50]!r} must be ascending texts, and the "
                     "column a feature"
                 )
-        return cls(target, task, columns, text)
 
     def features(self, frame: Any) -> Any:
         """Make the columns that the model wants of a pandas data frame.
@@ -94,7 +70,3 @@ class TableSchema:
             place = {value: float(i) for i, value in enumerate(values)}
             out[name] = np.array([place.get(value, np.nan) for value in frame[name]], np.float64)
         return out
-
-
-def _are_texts(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str) for value in values)
