@@ -9,13 +9,12 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
+from gpuboost.config import Number
 from gpuboost.data.array_math import exact_sum, exp
 from gpuboost.data.checks import check_class_weight
 from gpuboost.estimators.base import TrainedInRounds, TreesOfClasses
 from gpuboost.estimators.classical import BaseClassical, Training
 from gpuboost.model.ensemble import ensemble_of
-from gpuboost.model.file import need
-from gpuboost.model.stored import Finite
 from gpuboost.training.adaboost import (
     AdaBoostParams,
     Boosted,
@@ -33,7 +32,7 @@ CHUNK_ROWS = 4096
 class BaseAdaBoost(TrainedInRounds, BaseClassical):
     """What both AdaBoost estimators share."""
 
-    estimator_errors_: Annotated[np.ndarray, np.float64, "trees", Finite(0.0)]
+    estimator_errors_: Annotated[np.ndarray, np.float64, "trees", Number(0)]
     _needs_two_classes = True
     _criteria: ClassVar[tuple[str, ...]]
 
@@ -78,11 +77,6 @@ class BaseAdaBoost(TrainedInRounds, BaseClassical):
             how = {"combine": "sum", "vote": True}
         self._set_trained(data, boosted.trees, boosted.weights, **how)
         self.estimator_errors_ = boosted.errors
-
-    def _check_fitted(self) -> None:
-        super()._check_fitted()
-        classes = ensemble_of(self).classes
-        need(classes is None or len(classes[0]) > 1, "AdaBoost has at least 2 classes")
 
     @property
     def estimator_weights_(self) -> np.ndarray:

@@ -193,10 +193,6 @@ class BaseClassical(BaseTrees):
         """Number of outputs."""
         return ensemble_of(self).n_outputs
 
-    @property
-    def _one_column(self) -> bool:
-        return ensemble_of(self).n_outputs == 1
-
     def _check_x(self, x: Any, reset: bool) -> np.ndarray:
         self._check_on_host(x)
         return to_native(self._validate(ensemble_of(self).categories.encode(x), reset=reset))
@@ -246,14 +242,14 @@ class BaseClassical(BaseTrees):
         parts = [values[:, a:b] for a, b in pairwise(ensemble_of(self).first_channel)]
         return (
             np.ascontiguousarray(parts[0])
-            if self._one_column
+            if self.n_outputs_ == 1
             else [np.ascontiguousarray(part) for part in parts]
         )
 
     def _labels(self, values: np.ndarray) -> np.ndarray:
         """The class of highest share for each output, the first among equals."""
         shares = self._by_output(values)
-        if self._one_column:
+        if self.n_outputs_ == 1:
             labels: np.ndarray = self.classes_[shares.argmax(axis=1)]
             return labels
         return np.stack(

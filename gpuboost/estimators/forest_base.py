@@ -449,7 +449,7 @@ class BaseForestClassifier(TreesOfClasses, BaseForest):
         Classes that an output does not have get 0.
         """
         shares = self._by_output(means)
-        if self._one_column:
+        if self.n_outputs_ == 1:
             only: np.ndarray = shares
             return only
         out = np.zeros((len(means), max(part.shape[1] for part in shares), len(shares)))
@@ -601,7 +601,7 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
             )
 
     def _from_means(self, means: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(means[:, 0]) if self._one_column else means
+        return np.ascontiguousarray(means[:, 0]) if self.n_outputs_ == 1 else means
 
     def _truth(self, data: Training) -> np.ndarray:
         """Targets of the training rows."""
@@ -674,7 +674,7 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
         leaves = self._leaves(x)
         with self._backend(len(x)) as backend:
             out = self._leaf_targets.quantiles(leaves, wanted, backend)
-        out = out[:, 0] if self._one_column else out
+        out = out[:, 0] if self.n_outputs_ == 1 else out
         return out[..., 0] if np.ndim(quantiles) == 0 else out
 
 

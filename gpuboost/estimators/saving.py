@@ -5,7 +5,6 @@ A file holds the parameters, and the fitted attributes that the classes annotate
 
 from __future__ import annotations
 
-import inspect
 import os
 import warnings
 from typing import Any, get_args
@@ -169,10 +168,8 @@ def restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
 def _put_parameters(model: Any, writer: Writer) -> tuple[dict[str, Any], dict[str, str]]:
     """Parameters by name, and what those were that are not kept."""
     parameters, not_stored = {}, {}
-    for name, parameter in inspect.signature(type(model).__init__).parameters.items():
-        if name == "self":
-            continue
-        value = getattr(model, name)
+    defaults = type(model)().get_params(deep=False)
+    for name, value in model.get_params(deep=False).items():
         if name == "device" and value not in DEVICES:
             value = "auto"
         try:
@@ -181,7 +178,7 @@ def _put_parameters(model: Any, writer: Writer) -> tuple[dict[str, Any], dict[st
             # a forest keeps the seed that a random state gave it: with this seed a warm start goes
             # on as if nothing had happened
             seeded = name == "random_state"
-            parameters[name] = getattr(model, "_fitted_seed", None) if seeded else parameter.default
+            parameters[name] = getattr(model, "_fitted_seed", None) if seeded else defaults[name]
             not_stored[name] = str(error)
     return parameters, not_stored
 

@@ -310,7 +310,7 @@ class BaseDecisionTree(BaseClassical):
         """Targets of rows that the tree was not grown on."""
         if self._criteria is VALUE_CRITERIA:
             return TreeTargets.of_values(np.asarray(y, np.float64))
-        classes = [self.classes_] if self._one_column else self.classes_
+        classes = [self.classes_] if self.n_outputs_ == 1 else self.classes_
         codes = np.stack(
             [class_codes("y_val", y[:, o], own) for o, own in enumerate(classes)], axis=1
         )
@@ -765,4 +765,4 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
             The value of each row's leaf.
         """
         values = self._values(X)
-        return values[:, 0] if self._one_column else values
+        return values[:, 0] if self.n_outputs_ == 1 else values

@@ -9,7 +9,6 @@ import numpy as np
 
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.file import need
-from gpuboost.model.stored import Finite
 
 
 def check_ensemble(ensemble: Ensemble) -> None:
@@ -34,12 +33,12 @@ def _check_channels(ensemble: Ensemble) -> None:
     """Classes, link, channels and what a tree says belong together."""
     classes, n_outputs, link = ensemble.classes, ensemble.n_outputs, "identity"
     widths = [1] * n_outputs if classes is None else [len(values) for values in classes]
+    least = 2 if classes is not None and ensemble.combine == "sum" else 1
     need(
-        len(widths) == n_outputs > 0 and min(widths) > 0,
-        f"there are {widths} classes for {n_outputs} outputs",
+        len(widths) == n_outputs > 0 and min(widths) >= least,
+        f"there are {widths} classes for {n_outputs} outputs, which need {least} at least",
     )
     if classes is not None and not ensemble.shares:
-        need(widths[0] > 1 == n_outputs, f"there are {widths} classes, there must be at least 2")
         link = "logistic" if widths[0] == 2 else "softmax"
         widths[0] -= widths[0] == 2
     need(ensemble.link.name == link, f"the link is {ensemble.link.name!r}, not {link!r}")
@@ -89,10 +88,11 @@ def _check_trees(ensemble: Ensemble) -> None:
     described = len(nodes["impurity"]) > 0
     need(described != ensemble.adds_up, "only trees of boosting have no impurity")
     if ensemble.shares:
-        Finite(0.0, 1.0 + 1e-6).check(nodes["value"], "the share of a class")
+        shares = nodes["value"]
+        need(((shares >= 0) & (shares <= 1 + 1e-6)).all(), "a share of a class is not in 0 to 1")
     if ensemble.shares or ensemble.adds_up:  # those of values are squares, maybe beyond any float
-        Finite().check(nodes["gain"], "the gain of a node")
-        Finite().check(nodes["impurity"], "the impurity of a node")
+        for name in ("gain", "impurity"):
+            need(np.isfinite(nodes[name]).all(), f"the {name} of a node is not a finite number")
     with np.errstate(over="ignore"):
         largest = np.maximum.reduceat(np.abs(nodes["value"]).max(axis=1), begin).sum()
         total = np.abs(ensemble.base_score).max() + largest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,10 +13,11 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from gpuboost.backend import Backend
+from gpuboost.config import Number
 from gpuboost.data.binning import cut_table
 from gpuboost.data.categories import Categories
 from gpuboost.dtypes import MAX_VALUE_BINS, WALK_NODE
-from gpuboost.model.stored import OPTIONAL, Finite
+from gpuboost.model.stored import OPTIONAL
 from gpuboost.model.tree import Tree
 from gpuboost.objectives.links import IDENTITY, Link
 
@@ -41,10 +43,10 @@ class Ensemble:
     """
 
     trees: list[Tree]
-    base_score: Annotated[np.ndarray, np.float64, "channels", Finite()]
+    base_score: Annotated[np.ndarray, np.float64, "channels", Number(-math.inf)]
     n_features: Annotated[int, range(1, 2**31)]
     first_channel: Annotated[np.ndarray, np.int32, "outputs_and_end"]  # channels of each output
-    tree_weights: Annotated[np.ndarray, np.float64, "trees", Finite(0.0)]
+    tree_weights: Annotated[np.ndarray, np.float64, "trees", Number(0)]
     combine: Annotated[str, COMBINE] = "sum"
     link: Link = IDENTITY  # from raw scores to predictions
     vote: bool = False  # a leaf says 1 for its best class instead of what it holds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
@@ -9,10 +10,10 @@ from typing import Annotated
 import numpy as np
 
 from gpuboost.backend import Backend
+from gpuboost.config import Number
 from gpuboost.data.targets import TreeTargets
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.file import need
-from gpuboost.model.stored import Finite
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,11 @@ class LeafTargets:
     begin: Annotated[np.ndarray, np.int64, "nodes_and_end"]  # where each node's rows begin
     rows: Annotated[np.ndarray, np.int32, "entries"]  # rows of all trees' leaves
     #: Their parts of the weight of their leaf.
-    share: Annotated[np.ndarray, np.float64, "entries", Finite(0.0, 1.0)]
+    share: Annotated[np.ndarray, np.float64, "entries", Number(0, 1)]
     #: Of the row's target among the distinct ones of its output.
     rank: Annotated[np.ndarray, np.int32, "rows", "outputs"]
     #: These, ascending.
-    by_rank: Annotated[np.ndarray, np.float64, "distinct", "outputs", Finite()]
+    by_rank: Annotated[np.ndarray, np.float64, "distinct", "outputs", Number(-math.inf)]
 
     @classmethod
     def of(

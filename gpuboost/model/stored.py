@@ -3,7 +3,7 @@
 The declaration is the annotations of the class. A dataclass is a JSON object of its fields, those
 that begin with an underscore aside; an estimator stores the attributes that it annotates. Texts
 and integers may say what is allowed, as in ``Annotated[int, range(1, 10)]``. Arrays say their dtype
-and what they have entries for, as in ``Annotated[np.ndarray, np.float64, "trees", Finite(0.0)]``:
+and what they have entries for, as in ``Annotated[np.ndarray, np.float64, "trees", Number(0)]``:
 what has the same word has the same length. A list of dataclasses that have nothing but arrays is
 stored as one array for each field, with the lengths as further arrays: ``n_nodes``.
 
@@ -14,9 +14,8 @@ unless they are declared with ``field(metadata=OPTIONAL)``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from itertools import pairwise
 from types import NoneType, UnionType
@@ -31,24 +30,6 @@ from gpuboost.model.json_values import NotStorable, decode, encode
 OPTIONAL = {"required": False}
 #: Of an attribute that not every fitted estimator has: ``Annotated[float, SOMETIMES]``.
 SOMETIMES = "sometimes"
-
-
-@dataclass(frozen=True)
-class Finite:
-    """The range of the numbers of an array."""
-
-    low: float = -math.inf
-    high: float = math.inf
-
-    def check(self, array: np.ndarray, name: str) -> None:
-        """Raise unless all numbers are finite and in the range."""
-        good = np.isfinite(array) & (array >= self.low) & (array <= self.high)
-        if not good.all():
-            limits = "" if self.low == -math.inf else f" of at least {self.low:g}"
-            limits += "" if self.high == math.inf else f" and at most {self.high:g}"
-            raise ModelFormatError(
-                f"{name} has {array[~good].flat[0]!r}, which is not a finite number{limits}"
-            )
 
 
 def annotated(cls: Any) -> dict[str, Any]:
@@ -206,8 +187,9 @@ class Reader:
                 self._lengths.setdefault(name, n) == n,
                 f"array {path!r} has {n} {name}, not {self._lengths[name]}",
             )
-        for limits in words[len(names) :]:
-            limits.check(array, path)
+        for allowed in words[len(names) :]:
+            good = np.isfinite(array) & (array >= allowed.low) & (array <= allowed.high)
+            need(good.all(), f"{path} has {array[~good][:1]}, which is not {allowed}")
         return np.asarray(array)
 
     def _dict(self, parts: Any, value: list[Any], path: str) -> dict[Any, Any]:

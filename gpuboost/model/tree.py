@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from gpuboost.model.stored import OPTIONAL, Finite
+from gpuboost.config import Number
+from gpuboost.model.stored import OPTIONAL
 
 
 def _nothing(dtype: Any, **options: Any) -> Any:
@@ -38,15 +40,15 @@ class Tree:
 
     feature: Annotated[np.ndarray, np.int32, "nodes"]  # -1 in leaves
     threshold: Annotated[np.ndarray, np.float64, "nodes"]
-    missing_left: Annotated[np.ndarray, np.uint8, "nodes", Finite(0, 1)]
+    missing_left: Annotated[np.ndarray, np.uint8, "nodes", Number(0, 1)]
     left: Annotated[np.ndarray, np.int32, "nodes"]  # -1 in leaves
     #: What a node says.
-    value: Annotated[np.ndarray, np.float64, "nodes", "values", Finite()]
+    value: Annotated[np.ndarray, np.float64, "nodes", "values", Number(-math.inf)]
     #: Of the split; classical trees: weight times decrease.
     gain: Annotated[np.ndarray, np.float64, "nodes"]
     #: Sum of hessians, or of weights.
-    cover: Annotated[np.ndarray, np.float64, "nodes", Finite(0.0)]
-    count: Annotated[np.ndarray, np.int64, "nodes", Finite(0)]  # training rows
+    cover: Annotated[np.ndarray, np.float64, "nodes", Number(0)]
+    count: Annotated[np.ndarray, np.int64, "nodes", Number(0)]  # training rows
     #: Where the node's set begins in sets; -1: it has none.
     first_word: Annotated[np.ndarray, np.int32, "nodes"]
     #: Bit c of a set is category c, bit 0 the missing value.

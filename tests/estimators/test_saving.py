@@ -51,6 +51,13 @@ def test_a_model_comes_back_as_it_was(name, tmp_path):
     loaded = round_trip(model, tmp_path)
     assert type(loaded) is type(model)
     assert_same(dict(vars(model)), dict(vars(loaded)))
+    public = [name for name in dir(model) if name.endswith("_") and not name.startswith("_")]
+    assert public == [name for name in dir(loaded) if name in public]
+    for name in public:
+        has = hasattr(model, name)
+        assert has == hasattr(loaded, name), name
+        if has:
+            assert_same(getattr(model, name), getattr(loaded, name), name)
     assert_same(everything_said(model), everything_said(loaded))
 
 
@@ -300,6 +307,6 @@ def test_predictions_that_are_no_numbers_are_not_saved(tmp_path):
         model = gb.DecisionTreeRegressor().fit(X, np.sign(Y) * 1.7e308)
         assert not np.isfinite(model.ensemble_.trees[0].value).all()
     with pytest.raises(
-        gb.ModelFormatError, match="ensemble_/trees/value has .*, which is not a finite number"
+        gb.ModelFormatError, match="ensemble_/trees/value has .*, which is not a number"
     ):
         model.save_model(tmp_path / "model.gb")
