@@ -197,9 +197,10 @@ class BaseForest(TrainedInRounds, BaseClassical):
 
         The forest is then the one that a single fit gives.
         """
+        defaults = type(self)().get_params(deep=False)
         for name, value in origin.items():
-            # of a parameter that is younger than the model's file, the default
-            before = self._fitted_origin.get(name, getattr(DEFAULT, name, None))
+            # a parameter that is younger than the model's file had its default
+            before = self._fitted_origin.get(name, defaults.get(name))
             if value != before:
                 data = name in ("X", "y", "sample_weight")
                 shown = "" if data else f": {before!r}, now {value!r}"

@@ -189,7 +189,8 @@ class Reader:
             )
         for allowed in words[len(names) :]:
             good = np.isfinite(array) & (array >= allowed.low) & (array <= allowed.high)
-            need(good.all(), f"{path} has {array[~good][:1]}, which is not {allowed}")
+            if not good.all():
+                raise ModelFormatError(f"{path} has {array[~good][:1]}, which is not {allowed}")
         return np.asarray(array)
 
     def _dict(self, parts: Any, value: list[Any], path: str) -> dict[Any, Any]:
