@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import asdict
 from inspect import signature
 from typing import Any
 
@@ -99,7 +100,7 @@ def describe(model: Any, kind: str) -> dict[str, Any]:
         "feature_names": ensemble.feature_names,
         "outputs": int(getattr(model, "n_outputs_", 1)),
         "classes": _plain(model.classes_) if hasattr(model, "classes_") else None,
-        "table": None if schema is None else schema.to_json(),
+        "table": None if schema is None else asdict(schema),
         "categories": {
             ensemble.names()[f]: _plain(values)
             for f, values in ensemble.features.categories.items()

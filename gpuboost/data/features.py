@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -29,12 +29,15 @@ KINDS = (NUMERIC, ORDINAL, CATEGORICAL)
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """How the values of one column become codes."""
+    """How the values of one column become codes.
 
-    kind: str = NUMERIC
+    The annotations say what a model file holds.
+    """
+
+    kind: Annotated[str, KINDS] = NUMERIC
     categories: np.ndarray | None = None  # ascending; the number of a category is its place
-    # ascending float64: the code of number v is 1 + how many cuts are below v; known in training
-    cuts: np.ndarray = field(default_factory=lambda: np.empty(0))
+    # ascending float64: the code of number v is 1 + how many cuts are below v; only in training
+    cuts: np.ndarray = field(default_factory=lambda: np.empty(0), metadata={"stored": False})
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
+from gpuboost.config import Number
 from gpuboost.data.array_math import exact_sum, exp
 from gpuboost.data.checks import check_class_weight
+from gpuboost.estimators.base import TrainedInRounds, TreesOfClasses
 from gpuboost.estimators.classical import BaseClassical
 from gpuboost.model.ensemble import ensemble_of
 from gpuboost.training.adaboost import (
@@ -27,9 +29,10 @@ DEFAULT = AdaBoostParams()
 CHUNK_ROWS = 4096
 
 
-class BaseAdaBoost(BaseClassical):
+class BaseAdaBoost(TrainedInRounds, BaseClassical):
     """What both AdaBoost estimators share."""
 
+    estimator_errors_: Annotated[np.ndarray, np.float64, "trees", Number(0)]
     _needs_two_classes = True
     _criteria: ClassVar[tuple[str, ...]]
 
@@ -67,11 +70,15 @@ class BaseAdaBoost(BaseClassical):
             self._set_trained(
                 data, boosted.trees, boosted.weights, combine=combine, vote=classification
             )
-            self.estimator_weights_, self.estimator_errors_ = boosted.weights, boosted.errors
-            self.n_estimators_ = len(boosted.trees)
+            self.estimator_errors_ = boosted.errors
+
+    @property
+    def estimator_weights_(self) -> np.ndarray:
+        """Weights of the trees."""
+        return ensemble_of(self).tree_weights
 
 
-class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
+class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
     """AdaBoost for two or more classes.
 
     Small trees vote, and each is grown on weights that grew where the ones before were wrong.
@@ -152,6 +159,7 @@ class AdaBoostClassifier(ClassifierMixin, BaseAdaBoost):
     """
 
     _criteria = ("gini", "entropy", "misclassification")
+    _combines = (("sum", True, True),)
 
     def __init__(
         self,
@@ -419,6 +427,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
     """
 
     _criteria = ("squared_error", "absolute_error")
+    _combines = (("median", False, False),)
 
     def __init__(
         self,

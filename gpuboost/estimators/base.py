@@ -10,11 +10,11 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 from gpuboost.backend import (
@@ -31,11 +31,15 @@ from gpuboost.config import RANGES, BoostParams
 from gpuboost.data.checks import check_weight, to_native
 from gpuboost.data.features import FeatureMap
 from gpuboost.data.summary import Summary
+from gpuboost.model.checks import check_ensemble
 from gpuboost.model.ensemble import IMPORTANCE_TYPES, Ensemble, ensemble_of
+from gpuboost.model.file import need
+from gpuboost.model.stored import SOMETIMES
 from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import resolve_metrics
 from gpuboost.objectives.objective import Objective
 from gpuboost.progress import Progress
+from gpuboost.tables.schema import TableSchema
 from gpuboost.training.boosting import Booster, EvalSet, History, boost
 
 
@@ -50,9 +54,7 @@ def name_columns(
     ``texts`` has the values of text columns that the numbers stand for, ascending.
     """
     model.feature_names_in_ = np.array(feature_names, dtype=object)
-    known = ensemble_of(model).classes
-    if classes is not None:
-        model.classes_, known = classes, [classes]
+    known = ensemble_of(model).classes if classes is None else [classes]
     categories = {}
     for name, values in texts.items():
         f = list(feature_names).index(name)
@@ -70,7 +72,15 @@ class BaseTrees(BaseEstimator):
     """What all estimators share.
 
     Checks of the input, the seed, and a failed fit that changes nothing.
+
+    Attributes that ``fit`` sets are annotated in the classes: these are what a model file holds
+    (``model/stored.py``). What follows from them is a property.
     """
+
+    ensemble_: Ensemble
+    table_: Annotated[TableSchema, SOMETIMES]  # of the file that the model was trained on
+    #: How an estimator may combine its trees: ``combine``, ``vote`` and ``shares`` of the ensemble.
+    _combines: ClassVar[tuple[tuple[str, bool, bool], ...]]
 
     def _keep_parameters(self, arguments: Mapping[str, Any]) -> None:
         """Put the arguments of a constructor on the estimator, under their names."""
@@ -122,6 +132,25 @@ class BaseTrees(BaseEstimator):
     def check_parameters(self) -> None:
         """Raise if a parameter has a wrong value, as ``fit`` does before any work is done."""
         self._check_params()
+
+    def _check_fitted(self) -> None:
+        """Raise ModelFormatError unless the fitted attributes belong together."""
+        ensemble, table = ensemble_of(self), getattr(self, "table_", None)
+        check_ensemble(ensemble)
+        n_features, n_outputs, tags = ensemble.n_features, ensemble.n_outputs, get_tags(self)
+        how = (ensemble.combine, ensemble.vote, ensemble.shares)
+        need(
+            how in self._combines and is_classifier(self) == (ensemble.classes is not None),
+            f"its trees are combined as no {type(self).__name__} does",
+        )
+        need(
+            n_outputs == 1 or tags.target_tags.multi_output,
+            f"there are {n_outputs} outputs, {type(self).__name__} has one",
+        )
+        need(
+            table is None or len(table.columns) == n_features,
+            f"the table has {len(table.columns) if table else 0} columns for {n_features} features",
+        )
 
     def _set_ensemble(self, ensemble: Ensemble) -> None:
         """Keep the trained model, which knows the names of its features."""
@@ -283,8 +312,37 @@ class BaseTrees(BaseEstimator):
             ) from error
 
 
-class BaseBoost(BaseTrees):
+class TreesOfClasses(ClassifierMixin):
+    """What classifiers know of their classes."""
+
+    @property
+    def classes_(self) -> Any:
+        """The classes, sorted; a list of those of each output if there are several."""
+        classes = ensemble_of(self).classes or []
+        return classes[0] if len(classes) == 1 else classes
+
+    @property
+    def n_classes_(self) -> Any:
+        """Number of classes, of each output if there are several."""
+        sizes = [len(values) for values in ensemble_of(self).classes or []]
+        return sizes[0] if len(sizes) == 1 else sizes
+
+
+class TrainedInRounds:
+    """What estimators of several trees know of them."""
+
+    @property
+    def n_estimators_(self) -> int:
+        """Rounds that were trained; a forest and AdaBoost grow a tree in each."""
+        return ensemble_of(self).n_rounds
+
+
+class BaseBoost(TrainedInRounds, BaseTrees):
     """What boosting estimators share."""
+
+    evals_result_: dict[str, dict[str, list[float]]]
+    best_score_: Annotated[float | None, SOMETIMES]  # with early stopping
+    _combines = (("sum", False, False),)
 
     #: Losses to choose from; the classifier's are for two classes.
     _objectives: ClassVar[tuple[str, ...]]
@@ -396,19 +454,39 @@ class BaseBoost(BaseTrees):
 
     def _set_fitted(self, ensemble: Ensemble, history: History, params: BoostParams) -> None:
         """All fitted attributes at once, after everything that can fail."""
-        self.n_estimators_ = ensemble.n_rounds
         self.evals_result_ = history.results
         early = params.early_stopping_rounds is not None
         used = (history.best_round + 1) * ensemble.trees_per_round if early else -1
         self._set_ensemble(replace(ensemble, n_used=used))
-        for name, value in (
-            ("best_iteration_", history.best_round),
-            ("best_score_", history.best_score),
-        ):
-            if early:
-                setattr(self, name, value)
-            else:
-                self.__dict__.pop(name, None)
+        self.__dict__.pop("best_score_", None)
+        if early:
+            self.best_score_ = history.best_score
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        ensemble = ensemble_of(self)
+        is_categorical = ensemble.features.is_categorical
+        need(not is_categorical.any(), "gradient boosting has no sets of categories")
+        need(
+            hasattr(self, "best_score_") == hasattr(self, "best_iteration_"),
+            "there is a best score without a best round, or the other way round",
+        )
+        # two metrics of one name share a list
+        for metrics in self.evals_result_.values():
+            for name, scores in metrics.items():
+                need(
+                    scores and len(scores) % ensemble.n_rounds == 0,
+                    f"the metric {name[:50]!r} has {len(scores)} values for "
+                    f"{ensemble.n_rounds} rounds",
+                )
+
+    @property
+    def best_iteration_(self) -> int:
+        """Best round, counted from 0; only with early stopping."""
+        ensemble = ensemble_of(self)
+        if ensemble.n_used < 0:
+            raise AttributeError("best_iteration_ is there after early stopping only")
+        return ensemble.used_rounds - 1
 
     def _check_evals(
         self, eval_set: Any, eval_sample_weight: Any, params: BoostParams

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from gpuboost.backend import Backend, on_host
 from gpuboost.config import BoostParams
 from gpuboost.data.checks import check_class_weight, check_numbers, check_weight, class_codes
-from gpuboost.estimators.base import BaseBoost
+from gpuboost.estimators.base import BaseBoost, TreesOfClasses
 from gpuboost.objectives.losses import OBJECTIVES
 
 DEFAULT = BoostParams()
@@ -220,7 +220,7 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         yield from self._staged(X, self._from_raw)
 
 
-class GPUBoostClassifier(ClassifierMixin, BaseBoost):
+class GPUBoostClassifier(TreesOfClasses, BaseBoost):
     """Gradient boosting for two or more classes.
 
     Parameters
@@ -414,7 +414,6 @@ class GPUBoostClassifier(ClassifierMixin, BaseBoost):
                 X, codes.astype(np.float64), weight, evals, objective, len(classes), params
             )
             self._set_fitted(replace(ensemble, classes=[classes]), history, params)
-            self.classes_ = classes
         return self
 
     def _check_eval_y(self, name: str, y: Any, n_rows: int) -> tuple[str, np.ndarray]:

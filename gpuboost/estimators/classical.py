@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from sklearn.base import ClassifierMixin
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -27,7 +26,7 @@ from gpuboost.backend import (
 from gpuboost.data.checks import check_weight, to_native
 from gpuboost.data.features import FeatureMap
 from gpuboost.data.targets import TreeTargets
-from gpuboost.estimators.base import BaseTrees
+from gpuboost.estimators.base import BaseTrees, TreesOfClasses
 from gpuboost.exchange import FeatureMatrix
 from gpuboost.model.ensemble import Ensemble, ensemble_of
 from gpuboost.model.tree import Tree
@@ -195,11 +194,6 @@ class BaseClassical(BaseTrees):
             **{"combine": "mean"} | how,
         )
         self._set_ensemble(ensemble)
-        self.n_outputs_ = ensemble.n_outputs
-        if data.classes is not None:
-            sizes = [len(own) for own in data.classes]
-            self.classes_: Any = data.classes[0] if data.one_column else data.classes
-            self.n_classes_: Any = sizes[0] if data.one_column else sizes
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -213,8 +207,9 @@ class BaseClassical(BaseTrees):
     # --- predictions
 
     @property
-    def _one_column(self) -> bool:
-        return ensemble_of(self).n_outputs == 1
+    def n_outputs_(self) -> int:
+        """Number of outputs."""
+        return ensemble_of(self).n_outputs
 
     def _check_x(self, x: Any, reset: bool) -> np.ndarray:
         self._check_on_host(x)
@@ -265,14 +260,14 @@ class BaseClassical(BaseTrees):
         parts = [values[:, a:b] for a, b in pairwise(ensemble_of(self).first_channel)]
         return (
             np.ascontiguousarray(parts[0])
-            if self._one_column
+            if self.n_outputs_ == 1
             else [np.ascontiguousarray(part) for part in parts]
         )
 
     def _labels(self, values: np.ndarray) -> np.ndarray:
         """The class of highest share for each output, the first among equals."""
         shares = self._by_output(values)
-        if self._one_column:
+        if self.n_outputs_ == 1:
             labels: np.ndarray = self.classes_[shares.argmax(axis=1)]
             return labels
         return np.stack(
@@ -291,7 +286,7 @@ class SeveralOutputs(BaseClassical):
         return tags
 
 
-class SeveralLabels(ClassifierMixin):
+class SeveralLabels(TreesOfClasses):
     """Their classifiers: several labels for a row are several outputs."""
 
     def __sklearn_tags__(self) -> Any:

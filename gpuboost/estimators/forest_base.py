@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin, is_classifier
+from sklearn.base import RegressorMixin
 
 from gpuboost.backend import HostBackend, host_backend
 from gpuboost.config import check_flag
+from gpuboost.estimators.base import TrainedInRounds
 from gpuboost.estimators.classical import (
     SeveralLabels,
     SeveralOutputs,
@@ -19,7 +20,9 @@ from gpuboost.estimators.classical import (
 )
 from gpuboost.exchange import FeatureMatrix
 from gpuboost.model.ensemble import ensemble_of
+from gpuboost.model.file import need
 from gpuboost.model.leaf_targets import LeafTargets
+from gpuboost.model.stored import SOMETIMES
 from gpuboost.model.tree import Tree
 from gpuboost.training.bagging import (
     BaggingParams,
@@ -44,7 +47,6 @@ VOTING = ("soft", "hard")
 SPLITTERS = ("hist", "exact", "midpoint")
 CLASS_WEIGHTS = ("balanced", "balanced_subsample")
 #: Out-of-bag predictions, by whether they are of classes.
-OOB_NAMES = {True: "oob_decision_function_", False: "oob_prediction_"}
 
 #: Parameters of every tree that forests pass on.
 TREE_NAMES = (
@@ -53,15 +55,17 @@ TREE_NAMES = (
 )  # fmt: skip
 
 
-class BaseForest(SeveralOutputs):
+class BaseForest(TrainedInRounds, SeveralOutputs):
     """What all forests share."""
 
     #: Whether each feature gets one cut by chance; else all of its cuts are tried.
     _cuts_by_chance: ClassVar[bool]
     _default_max_features: ClassVar[str | float]
     _criteria: ClassVar[dict[str, int]]
+    _oob_name: ClassVar[str]
+    oob_score_: Annotated[float, SOMETIMES]  # with oob_score
     bags_: Bags | None  # None: fitted without bags
-    origin_: dict[str, Any]
+    origin_: dict[str, Any]  # what a warm start compares
 
     # --- fit
 
@@ -120,14 +124,13 @@ class BaseForest(SeveralOutputs):
                 coded = self._coded(data, backend.host)
                 origin = self._origin(data, coded, params, tree_params, warm=bool(kept))
                 if kept:
-                    check_same_origin(self.origin_, origin)
+                    check_same_origin(type(self)().get_params(deep=False) | self.origin_, origin)
                 self.origin_, seed = origin, origin["random_state"]
                 weights = TreeWeights.of(data.weight, data.y, params, seed)
                 self.bags_ = weights.bags
                 grower = TreeGrower(coded, data.targets, tree_params, backend)
                 trees = grow_forest(kept, grower, weights, params, seed)
                 self._set_trained(data, trees, vote=self._hard)
-                self.n_estimators_ = len(trees)
                 self._set_out_of_bag(data, backend.host)
                 self._keep_for_later(data, weights, backend.host)
 
@@ -158,14 +161,13 @@ class BaseForest(SeveralOutputs):
         """What a criterion asks of the targets."""
 
     def _set_out_of_bag(self, data: Training, backend: HostBackend) -> None:
-        oob_name = OOB_NAMES[is_classifier(self)]
-        for name in ("oob_score_", oob_name):
+        for name in ("oob_score_", self._oob_name):
             self.__dict__.pop(name, None)
         if not self.oob_score:
             return
         assert self.bags_ is not None
         means = out_of_bag(data.x, ensemble_of(self), self.bags_, backend)
-        setattr(self, oob_name, self._oob_values(means))
+        setattr(self, self._oob_name, self._oob_values(means))
         judged = ~np.isnan(means[:, 0]) & (data.weight > 0)
         y, prediction = (
             self._truth(data)[judged],
@@ -176,6 +178,24 @@ class BaseForest(SeveralOutputs):
 
     def _keep_for_later(self, data: Training, weights: TreeWeights, backend: HostBackend) -> None:
         """What predictions need besides the trees."""
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        bags, seed = self.bags_, self.origin_.get("random_state")
+        need(
+            type(seed) is int and 0 <= seed < 2**32 and (bags is None or bags.seed == seed),
+            f"the seed of the trees is {str(seed)[:50]}, which cannot be",
+        )
+        means = getattr(self, self._oob_name, None)
+        need((means is None) != hasattr(self, "oob_score_"), f"{self._oob_name} has no score")
+        if means is not None:
+            shape = self._oob_values(np.zeros((1, ensemble_of(self).n_channels))).shape[1:]
+            wanted = (bags.n_rows if bags else 0, *shape)
+            need(
+                means.dtype == np.float64 and means.shape == wanted,
+                f"{self._oob_name} has the shape {means.shape} and the dtype {means.dtype}, not "
+                f"{wanted} and float64",
+            )
 
     @property
     def _hard(self) -> bool:
@@ -252,6 +272,9 @@ class BaseForestClassifier(SeveralLabels, BaseForest):
     """What forests of classification trees share."""
 
     _criteria = CLASS_CRITERIA
+    oob_decision_function_: Annotated[np.ndarray, SOMETIMES]  # with oob_score
+    _oob_name = "oob_decision_function_"
+    _combines = ("mean", False, True), ("mean", True, True)
     _default_max_features = "sqrt"
 
     def __init__(
@@ -310,7 +333,7 @@ class BaseForestClassifier(SeveralLabels, BaseForest):
         Classes that an output does not have get 0.
         """
         shares = self._by_output(means)
-        if self._one_column:
+        if self.n_outputs_ == 1:
             only: np.ndarray = shares
             return only
         out = np.zeros((len(means), max(part.shape[1] for part in shares), len(shares)))
@@ -382,6 +405,10 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
     """What forests of regression trees share."""
 
     _criteria = VALUE_CRITERIA
+    oob_prediction_: Annotated[np.ndarray, SOMETIMES]  # with oob_score
+    leaf_targets_: LeafTargets | None = None  # with keep_targets
+    _oob_name = "oob_prediction_"
+    _combines = (("mean", False, False),)
     _default_max_features = 1.0
 
     def __init__(
@@ -416,6 +443,11 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
         check_flag("keep_targets", self.keep_targets)
         return super()._check_params()
 
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        if self.leaf_targets_ is not None:
+            self.leaf_targets_.check(ensemble_of(self))
+
     def _check_targets(self, data: Training) -> None:
         if self.criterion == "poisson":
             check_counts(data)
@@ -432,7 +464,7 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
             )
 
     def _from_means(self, means: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(means[:, 0]) if self._one_column else means
+        return np.ascontiguousarray(means[:, 0]) if self.n_outputs_ == 1 else means
 
     def _truth(self, data: Training) -> np.ndarray:
         """Targets of the training rows."""
@@ -505,5 +537,5 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
         leaves = self._leaves(x)
         with self._backend(len(x)) as backend:
             out = self.leaf_targets_.quantiles(leaves, wanted, backend)
-        out = out[:, 0] if self._one_column else out
+        out = out[:, 0] if self.n_outputs_ == 1 else out
         return out[..., 0] if np.ndim(quantiles) == 0 else out

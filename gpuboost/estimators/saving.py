@@ -1,16 +1,13 @@
-"""Saving and loading of estimators: the whole file, and the parameters.
+"""Saving and loading of estimators.
 
-``state.py`` has what ``fit`` has found.
+A file holds the parameters, and the fitted attributes that the classes annotate.
 """
 
 from __future__ import annotations
 
-import inspect
 import os
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -24,80 +21,31 @@ from gpuboost.estimators.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from gpuboost.estimators.state import (
-    Given,
-    put_adaboost,
-    put_boosting,
-    put_forest,
-    put_tree,
-    take_adaboost,
-    take_boosting,
-    take_forest,
-    take_tree,
-)
 from gpuboost.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from gpuboost.model.ensemble import ensemble_of
-from gpuboost.model.file import (
-    Arrays,
-    ModelFormatError,
-    need,
-    read_model,
-    record,
-    text,
-    texts,
-    whole,
-    write_model,
-)
-from gpuboost.model.json_values import NotStorable, decode, encode
-from gpuboost.tables.schema import TableSchema
+from gpuboost.model.file import ModelFormatError, need, read_model, write_model
+from gpuboost.model.json_values import NotStorable
+from gpuboost.model.stored import SOMETIMES, Reader, Writer, annotated
 
-MOST_FEATURES = 2**31 - 1
 #: Devices that every machine has. The model does not depend on the device, so that another one is
 #: saved as "auto".
 DEVICES = ("auto", "cpu")
-#: Parameters that older files do not have, with what these models were trained with.
-LATER: dict[str, dict[str, Any]] = {
-    "DecisionTreeClassifier": {"pruning_risk": None},
-    "RandomForestClassifier": {"splitter": "hist"},
-    "RandomForestRegressor": {"splitter": "hist"},
-    "ExtraTreesClassifier": {"splitter": "hist"},
-    "ExtraTreesRegressor": {"splitter": "hist"},
-}
-
-
-@dataclass(frozen=True)
-class Kind:
-    """An estimator and the functions that say and read its state."""
-
-    estimator: type[BaseTrees]
-    put: Callable[[Any, dict[str, np.ndarray]], dict[str, Any]]
-    take: Callable[[Any, Given], dict[str, Any]]
-
-
-KINDS = {
-    kind.estimator.__name__: kind
-    for kind in (
-        Kind(GPUBoostClassifier, put_boosting, take_boosting),
-        Kind(GPUBoostRegressor, put_boosting, take_boosting),
-        Kind(DecisionTreeClassifier, put_tree, take_tree),
-        Kind(DecisionTreeRegressor, put_tree, take_tree),
-        Kind(RandomForestClassifier, put_forest, take_forest),
-        Kind(RandomForestRegressor, put_forest, take_forest),
-        Kind(ExtraTreesClassifier, put_forest, take_forest),
-        Kind(ExtraTreesRegressor, put_forest, take_forest),
-        Kind(AdaBoostClassifier, put_adaboost, take_adaboost),
-        Kind(AdaBoostRegressor, put_adaboost, take_adaboost),
+#: Parameters that a file cannot hold, and what they were.
+NOT_STORED = dict[str, str]
+ESTIMATORS: dict[str, type[BaseTrees]] = {
+    estimator.__name__: estimator
+    for estimator in (
+        GPUBoostClassifier, GPUBoostRegressor, DecisionTreeClassifier, DecisionTreeRegressor,
+        RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor,
+        AdaBoostClassifier, AdaBoostRegressor,
     )
-}
-
-
-# --- the whole
+}  # fmt: skip
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """What the estimators' ``save_model`` does; warnings are for its caller."""
     header, arrays = describe(model)
-    for name, what in header["not_stored"].items():
+    for name, what in header["not_stored"]:
         instead = header["parameters"][name]
         warnings.warn(
             f"{name} is {what}, which a model file cannot hold: it will be {instead!r} after "
@@ -105,7 +53,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
             stacklevel=3,
         )
     try:
-        restore(header, Arrays(arrays))  # never write what cannot be loaded
+        restore(header, arrays)  # never write what cannot be loaded
     except ModelFormatError as error:
         raise ModelFormatError(f"this {type(model).__name__} cannot be saved: {error}") from error
     with atomic_write(path) as file:
@@ -156,142 +104,96 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     try:
         with open(path, "rb") as file:
             header, arrays = read_model(file)
-        model = restore(header, Arrays(arrays))
+        model = restore(header, arrays)
     except ModelFormatError as error:
         reason = str(error)
         # the file has its say in it
         reason = reason if len(reason) <= 500 else f"{reason[:500]}..."
         raise ModelFormatError(f"{path} cannot be loaded: {reason}") from error
-    for name, what in header["not_stored"].items():
-        warnings.warn(
-            f"{path}: {name} was {what}, which a file cannot hold; it now is "
-            f"{getattr(model, name)!r}",
-            stacklevel=2,
-        )
+    parameters = model.get_params(deep=False)
+    for name, what in header.get("not_stored", []):
+        if name in parameters:
+            warnings.warn(
+                f"{path}: {name} was {what}, which a file cannot hold; it now is "
+                f"{parameters[name]!r}",
+                stacklevel=2,
+            )
     return model
 
 
 def describe(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """A fitted estimator as JSON and arrays."""
-    kind = KINDS.get(type(model).__name__)
-    if kind is None or type(model) is not kind.estimator:
+    if ESTIMATORS.get(type(model).__name__) is not type(model):
         raise TypeError(
-            f"only estimators of gpuboost can be saved ({', '.join(KINDS)}); got "
+            f"only estimators of gpuboost can be saved ({', '.join(ESTIMATORS)}); got "
             f"{type(model).__name__}"
         )
     ensemble_of(model)
-    arrays: dict[str, np.ndarray] = {}
-    parameters, not_stored = _put_parameters(model, arrays)
-    names = getattr(model, "feature_names_in_", None)
-    table = getattr(model, "table_", None)
+    writer = Writer()
+    parameters, not_stored = _put_parameters(model, writer)
     header = {
-        "estimator": type(model).__name__,
-        "parameters": parameters,
-        "not_stored": not_stored,
-        "n_features": int(model.n_features_in_),
-        "feature_names": None if names is None else [str(name) for name in names],
-        "table": None if table is None else table.to_json(),
-        "fitted": kind.put(model, arrays),
+        name: writer.put(hint, getattr(model, name), name)
+        for name, hint in annotated(type(model)).items()
+        if hasattr(model, name)
     }
-    return header, arrays
+    header |= {"estimator": type(model).__name__, "parameters": parameters}
+    header["not_stored"] = writer.put(NOT_STORED, not_stored, "not_stored")
+    return header | {"required": sorted(["ensemble_", *writer.required])}, writer.arrays
 
 
-def restore(header: dict[str, Any], arrays: Arrays) -> Any:
+def restore(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     """The estimator that a header and arrays describe, after every check."""
-    names = {
-        "estimator",
-        "parameters",
-        "not_stored",
-        "n_features",
-        "feature_names",
-        "table",
-        "fitted",
-    }
-    record(header, names, "the header")
-    kind = KINDS.get(text(header["estimator"], "the name of the estimator"))
-    if kind is None:
-        raise ModelFormatError(
-            f"it holds a {header['estimator'][:100]!r}, which this gpuboost does not know"
-        )
-    model = _take_parameters(kind.estimator, header["parameters"], header["not_stored"], arrays)
-    n_features = whole(header["n_features"], 1, MOST_FEATURES, "the number of features")
-    attributes: dict[str, Any] = {"n_features_in_": n_features}
-    if header["feature_names"] is not None:
-        names_in = texts(header["feature_names"], "the names of the features")
-        need(
-            len(names_in) == n_features,
-            f"there are {len(names_in)} names for {n_features} features",
-        )
-        attributes["feature_names_in_"] = np.array(names_in, dtype=object)
-    if header["table"] is not None:
-        attributes["table_"] = _take_table(header["table"], n_features)
-    attributes |= kind.take(header["fitted"], Given(model, n_features, arrays))
-    attributes["ensemble_"] = replace(
-        attributes["ensemble_"], feature_names=header["feature_names"]
-    )
-    arrays.finish()
-    model.__dict__.update(attributes)
+    reader = Reader(arrays, header.get("required"))
+    name = reader.take(str, header.get("estimator"), "estimator")
+    need(name in ESTIMATORS, f"it holds a {name[:100]!r}, which this gpuboost does not know")
+    kind: Any = ESTIMATORS[name]
+    reader.take(NOT_STORED, header.get("not_stored", []), "not_stored")
+    attributes: dict[str, Any] = {}
+    for name, hint in annotated(kind).items():
+        if name in header:
+            attributes[name] = reader.take(hint, header[name], name)
+        else:
+            need(SOMETIMES in get_args(hint) or hasattr(kind, name), f"the header lacks {name!r}")
+    model = _take_parameters(kind, header, reader)
+    reader.finish()
+    vars(model).update(attributes)
+    ensemble = ensemble_of(model)
+    model.n_features_in_ = ensemble.n_features
+    if ensemble.feature_names is not None:
+        model.feature_names_in_ = np.array(ensemble.feature_names, dtype=object)
+    model._check_fitted()
     return model
 
 
-def _take_table(value: Any, n_features: int) -> TableSchema:
-    try:
-        table = TableSchema.from_json(value)
-    except ValueError as error:
-        raise ModelFormatError(str(error)) from error
-    need(
-        len(table.columns) == n_features,
-        f"the table has {len(table.columns)} columns for {n_features} features",
-    )
-    return table
-
-
-# --- parameters
-
-
-def _put_parameters(model: Any, arrays: dict[str, np.ndarray]) -> tuple[dict, dict]:
+def _put_parameters(model: Any, writer: Writer) -> tuple[dict[str, Any], dict[str, str]]:
     """Parameters by name, and what those were that are not kept."""
     parameters, not_stored = {}, {}
-    defaults = inspect.signature(type(model).__init__).parameters
+    defaults = type(model)().get_params(deep=False)
     for name, value in model.get_params(deep=False).items():
         if name == "device" and value not in DEVICES:
             value = "auto"
-        own: dict[str, np.ndarray] = {}
         try:
-            parameters[name] = encode(value, f"parameters/{name}", own)
+            parameters[name] = writer.value(value, f"parameters/{name}")
         except NotStorable as error:
             # a forest keeps the seed that a random state gave it: with this seed a warm start goes
             # on as if nothing had happened
             seeded = name == "random_state" and hasattr(model, "origin_")
-            instead = model.origin_["random_state"] if seeded else defaults[name].default
-            parameters[name], not_stored[name] = instead, str(error)
-        else:
-            arrays |= own
+            parameters[name] = model.origin_["random_state"] if seeded else defaults[name]
+            not_stored[name] = str(error)
     return parameters, not_stored
 
 
-def _take_parameters(
-    estimator: type[BaseTrees], values: Any, not_stored: Any, arrays: Arrays
-) -> Any:
-    """An estimator with these parameters, which must be valid ones."""
-    names = set(estimator().get_params(deep=False))
-    if isinstance(values, dict):
-        values = LATER.get(estimator.__name__, {}) | values
-    given = {
-        name: decode(value, f"parameters/{name}", arrays)
-        for name, value in record(values, names, "the list of parameters").items()
-    }
+def _take_parameters(kind: type[BaseTrees], header: dict[str, Any], reader: Reader) -> Any:
+    """An estimator with the parameters that it knows; others keep their defaults."""
+    stored: dict[str, Any] = header.get("parameters", {})
+    need(isinstance(stored, dict), "the parameters are not a JSON object")
+    reader.known.add("parameters")
+    names = set(kind().get_params(deep=False)) & set(stored)
+    model = kind(**{name: reader.take(Any, stored[name], f"parameters/{name}") for name in names})
     need(
-        isinstance(not_stored, dict) and set(not_stored) <= names,
-        "the list of parameters that were not stored names others",
+        isinstance(model.device, str) and model.device in DEVICES,
+        f"parameter device is {str(model.device)[:50]}, not one of {', '.join(DEVICES)}",
     )
-    texts(list(not_stored.values()), "the list of parameters that were not stored")
-    device = given["device"]
-    need(
-        isinstance(device, str) and device in DEVICES,
-        f"parameter device is {str(device)[:50]}, not one of {', '.join(DEVICES)}",
-    )
-    model = estimator(**given)
     try:
         model.check_parameters()
     except (TypeError, ValueError) as error:

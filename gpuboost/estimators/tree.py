@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import warnings
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -25,6 +26,7 @@ from gpuboost.estimators.classical import (
     check_middles,
 )
 from gpuboost.model.ensemble import Ensemble, ensemble_of
+from gpuboost.model.file import need
 from gpuboost.model.pruning import (
     CLASS_RISKS,
     PruningPath,
@@ -54,7 +56,14 @@ FOLDS = 5
 class BaseDecisionTree(SeveralOutputs):
     """What both decision trees share."""
 
-    _criteria: dict[str, int]
+    ccp_alpha_: float
+    _criteria: ClassVar[dict[str, int]]
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        n_trees, alpha = len(ensemble_of(self).trees), self.ccp_alpha_
+        need(n_trees == 1, f"a decision tree is one tree, not {n_trees}")
+        need(0 <= alpha < math.inf, f"ccp_alpha_ is {alpha}, not a number of at least 0")
 
     # --- training
 
@@ -296,7 +305,7 @@ class BaseDecisionTree(SeveralOutputs):
         """Targets of rows that the tree was not grown on."""
         if self._criteria is VALUE_CRITERIA:
             return TreeTargets.of_values(np.asarray(y, np.float64))
-        classes = [self.classes_] if self._one_column else self.classes_
+        classes = [self.classes_] if self.n_outputs_ == 1 else self.classes_
         codes = np.stack(
             [class_codes("y_val", y[:, o], own) for o, own in enumerate(classes)], axis=1
         )
@@ -450,6 +459,7 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
     """
 
     _criteria = CLASS_CRITERIA
+    _combines = (("mean", False, True),)
 
     def __init__(
         self,
@@ -642,6 +652,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     """
 
     _criteria = VALUE_CRITERIA
+    _combines = (("mean", False, False),)
 
     def __init__(
         self,
@@ -701,4 +712,4 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
             The value of each row's leaf.
         """
         values = self._raw(X)
-        return values[:, 0] if self._one_column else values
+        return values[:, 0] if self.n_outputs_ == 1 else values

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from gpuboost.backend import Backend, HostOnly
+from gpuboost.config import Number
 from gpuboost.data.features import KINDS, FeatureMap, cut_table
 from gpuboost.dtypes import MAX_VALUE_BINS, WALK_NODE
+from gpuboost.model.stored import OPTIONAL
 from gpuboost.model.tree import Tree
 from gpuboost.objectives.links import IDENTITY, Link
 
 #: Entries (rows x trees) of the table of leaves that is made at once.
 TABLE_CELLS = 1 << 24
+
+#: How what the trees say becomes one answer: their sum, their mean or their median, by weights.
+COMBINE = ("sum", "mean", "median")
 
 IMPORTANCE_TYPES = ("gain", "split", "cover")
 
@@ -32,19 +38,21 @@ class Ensemble:
     weights, divided by the sum of the weights if they are combined by their mean. A tree whose
     nodes say one number belongs to channel t modulo n_channels, t being its place; others say a
     number for every channel.
+
+    The annotations say what a model file holds (``stored.py``).
     """
 
     trees: list[Tree]
-    base_score: np.ndarray  # (n_channels,) float64
+    base_score: Annotated[np.ndarray, np.float64, "channels", Number(-math.inf)]
     features: FeatureMap
-    first_channel: np.ndarray  # (n_outputs + 1,) int32: channels of each output
-    tree_weights: np.ndarray  # (n_trees,) float64
-    combine: str = "sum"  # or "mean" or "median": how what the trees say becomes one answer
+    first_channel: Annotated[np.ndarray, np.int32, "outputs_and_end"]  # channels of each output
+    tree_weights: Annotated[np.ndarray, np.float64, "trees", Number(0)]
+    combine: Annotated[str, COMBINE] = "sum"
     link: Link = IDENTITY  # from raw scores to predictions
     vote: bool = False  # a leaf says 1 for its best class instead of what it holds
     shares: bool = False  # what nodes say are shares of classes
     classes: list[np.ndarray] | None = None  # of each output; None: numbers
-    feature_names: list[str] | None = None
+    feature_names: list[str] | None = field(default=None, metadata=OPTIONAL)
     n_used: int = -1  # trees that predictions use, the first ones; -1: all
     _cut_tables: dict[str, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
 
@@ -101,7 +109,7 @@ class Ensemble:
         return used // self.trees_per_round
 
     @property
-    def _adds_up(self) -> bool:
+    def adds_up(self) -> bool:
         """Whether trees correct each other, as in gradient boosting."""
         return self.combine == "sum" and not self.vote
 
@@ -171,7 +179,7 @@ class Ensemble:
         for tree, weight in zip(self.trees, self.tree_weights, strict=True):
             inner = tree.left >= 0
             amount = {"gain": tree.gain, "split": np.ones(len(inner)), "cover": tree.cover}[kind]
-            if self._adds_up:
+            if self.adds_up:
                 np.add.at(total, tree.feature[inner], amount[inner])
                 continue
             own = tree.sum_by_feature(amount, self.n_features)
@@ -189,7 +197,7 @@ class Ensemble:
         Gradient boosting: the sum of the gains. Other ensembles: the mean over the trees, by their
         weights, of the decrease of the impurity.
         """
-        if self._adds_up:
+        if self.adds_up:
             return self.importance("gain")
         by_tree = [
             tree.sum_by_feature(tree.gain, self.n_features) / tree.cover[0] for tree in self.trees
@@ -223,11 +231,12 @@ class Ensemble:
         begin = _begins([len(tree.left) for tree in self.trees])
         nodes = np.empty(begin[-1], WALK_NODE)
         for name in ("threshold", "feature", "left", "missing_left", "first_word"):
-            nodes[name] = self._all(name)
+            nodes[name] = self.all_nodes(name)
         first_set = _begins([len(tree.sets) for tree in self.trees])
-        return begin, nodes, self._all("value"), first_set, self._all("sets")
+        return begin, nodes, self.all_nodes("value"), first_set, self.all_nodes("sets")
 
-    def _all(self, name: str) -> np.ndarray:
+    def all_nodes(self, name: str) -> np.ndarray:
+        """An array of all trees, one after another."""
         return np.concatenate([getattr(tree, name) for tree in self.trees])
 
     @cached_property
@@ -241,7 +250,7 @@ class Ensemble:
     @cached_property
     def by_blocks(self) -> bool:
         """Whether blocks of rows are binned and run through all splits of a tree at once."""
-        plain = self._adds_up and self.trees[0].n_channels == 1
+        plain = self.adds_up and self.trees[0].n_channels == 1
         return plain and not len(self.walk_arrays[4]) and self._fits_bins
 
     @property

@@ -22,7 +22,7 @@ import numpy as np
 #: The first byte is no text and the line ends are of two kinds: a transfer that takes the file for
 #: text is noticed.
 MAGIC = b"\x89gpuboost\r\n\x1a"
-VERSION = 1
+VERSION = 2
 
 #: Magic, version, length of the header, length of the arrays, SHA-256 of all other bytes of the
 #: file.
@@ -65,20 +65,13 @@ def need(condition: Any, reason: str) -> None:
 
 
 def canonical_json(value: Any) -> bytes:
-    """The one way to write a value: ASCII, keys sorted, no spaces, no NaN."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
-
-
-def check_texts(header: Any, text: bytes) -> None:
-    """Raise unless all texts of a header can be written in any Unicode encoding.
-
-    Half of a surrogate pair would fail when it is printed.
-    """
-    if b"\\ud" in text:
-        try:
-            json.dumps(header, ensure_ascii=False).encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise ModelFormatError(f"a text in the header is not Unicode: {error}") from error
+    """The one way to write a value: UTF-8, keys sorted, no spaces, no NaN."""
+    try:
+        return json.dumps(
+            value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False
+        ).encode()
+    except ValueError as error:  # half of a surrogate pair is no text, either
+        raise ModelFormatError(f"the header cannot be JSON: {error}") from error
 
 
 def is_storable(dtype: np.dtype) -> bool:
@@ -108,9 +101,7 @@ def write_model(file: BinaryIO, header: dict[str, Any], arrays: dict[str, np.nda
         )
         parts += [bytes(padding), array.reshape(-1).view(np.uint8).data if array.size else b""]
         end += padding + array.nbytes
-    header = {**header, "arrays": entries}
-    text = canonical_json(header)
-    check_texts(header, text)
+    text = canonical_json({**header, "arrays": entries})
     parts = [text, bytes(-(PREAMBLE.size + len(text)) % ALIGNMENT), *parts]
     start = PREAMBLE.pack(MAGIC, VERSION, len(text), end, b"")[:-DIGEST_SIZE]
     file.write(start + _digest([start, *parts]))
@@ -138,10 +129,10 @@ def read_model(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     )
     magic, version, header_size, arrays_size, digest = PREAMBLE.unpack(start)
     need(magic == MAGIC, "it does not begin as a gpuboost model does")
-    need(version >= 1, "its format version is 0, the first one is 1")
     need(
-        version <= VERSION,
-        f"its format version is {version}, this gpuboost reads up to {VERSION}: update gpuboost",
+        version == VERSION,
+        f"its format version is {version}, this gpuboost reads version {VERSION}"
+        + (": update gpuboost" if version > VERSION else ""),
     )
     begin = PREAMBLE.size + header_size
     begin += -begin % ALIGNMENT
@@ -156,8 +147,8 @@ def read_model(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     rest = memoryview(data)[PREAMBLE.size :]
     need(file.readinto(rest) == len(rest), "it changed while it was read")  # type: ignore[attr-defined]
     view = memoryview(data)
-    found = _digest([view[: PREAMBLE.size - DIGEST_SIZE], view[PREAMBLE.size :]])
-    need(found == digest, "its checksum is wrong: it is damaged")
+    actual = _digest([view[: PREAMBLE.size - DIGEST_SIZE], view[PREAMBLE.size :]])
+    need(actual == digest, "its checksum is wrong: it is damaged")
     header_end = PREAMBLE.size + header_size
     need(not any(view[header_end:begin]), "the bytes between header and arrays are not zero")
     header = _parse(bytes(view[PREAMBLE.size : header_end]))
@@ -165,20 +156,14 @@ def read_model(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def _parse(text: bytes) -> dict[str, Any]:
-    """The header; only canonical JSON is one, which leaves no room for keys given twice, NaN.
-
-    Or numbers that no float can hold.
-    """
+    """The header; canonical JSON has no keys twice, no NaN, no numbers beyond a float."""
     try:
-        header = json.loads(text.decode("ascii"))
-        same = canonical_json(header) == text
+        header: dict[str, Any] = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ModelFormatError(f"its header is not JSON: {error}") from error
-    need(same, "its header is not canonical JSON")
-    check_texts(header, text)
     need(isinstance(header, dict), "its header is not a JSON object")
-    parsed: dict[str, Any] = header
-    return parsed
+    need(canonical_json(header) == text, "its header is not canonical JSON")
+    return header
 
 
 def _cut_arrays(entries: Any, data: memoryview) -> dict[str, np.ndarray]:
@@ -187,8 +172,8 @@ def _cut_arrays(entries: Any, data: memoryview) -> dict[str, np.ndarray]:
     arrays: dict[str, np.ndarray] = {}
     end, last = 0, ""
     for entry in entries:
-        record(entry, {"name", "dtype", "shape", "offset"}, "an entry of the list of arrays")
-        name, dtype, shape, offset = entry["name"], entry["dtype"], entry["shape"], entry["offset"]
+        need(isinstance(entry, dict), "an entry of the list of arrays is not a JSON object")
+        name, dtype, shape, offset = map(entry.get, ("name", "dtype", "shape", "offset"))
         need(
             isinstance(name, str) and name > last, "the names of the arrays are not ascending texts"
         )
@@ -197,11 +182,11 @@ def _cut_arrays(entries: Any, data: memoryview) -> dict[str, np.ndarray]:
             f"array {name!r} has the dtype {dtype!r}, which is not allowed",
         )
         need(
-            isinstance(shape, list) and len(shape) <= MOST_DIMENSIONS,
-            f"array {name!r} has no valid shape",
+            isinstance(shape, list)
+            and len(shape) <= MOST_DIMENSIONS
+            and all(type(n) is int and 0 <= n <= len(data) for n in shape),
+            f"array {name!r} has the shape {str(shape)[:50]}, which is not possible",
         )
-        for n in shape:
-            whole(n, 0, len(data), f"the shape of array {name!r}")
         before, begin = end, end + -end % ALIGNMENT
         end = begin + math.prod(shape) * np.dtype(dtype).itemsize
         need(
@@ -241,99 +226,4 @@ def _check_content(array: np.ndarray, name: str) -> None:
         need(
             ((points < 0xD800) | ((points > 0xDFFF) & (points <= 0x10FFFF))).all(),
             f"array {name!r} holds text that is not Unicode",
-        )
-
-
-# --- checks of what the header says
-
-
-def record(value: Any, names: set[str], what: str) -> dict[str, Any]:
-    """A JSON object with exactly these names."""
-    need(isinstance(value, dict), f"{what} is not a JSON object")
-    missing, unknown = sorted(names - set(value)), sorted(set(value) - names)
-    need(not missing, f"{what} lacks {', '.join(map(repr, missing))}")
-    need(
-        not unknown,
-        f"{what} has {', '.join(map(repr, unknown))[:200]}, which this gpuboost does not know",
-    )
-    out: dict[str, Any] = value
-    return out
-
-
-def whole(value: Any, low: int, high: int, what: str) -> int:
-    """An integer in a range."""
-    need(
-        type(value) is int and low <= value <= high,
-        f"{what} is {str(value)[:50]}, not an integer from {low} to {high}",
-    )
-    return int(value)
-
-
-def text(value: Any, what: str) -> str:
-    """A text."""
-    need(isinstance(value, str), f"{what} is not a text")
-    return str(value)
-
-
-def texts(value: Any, what: str) -> list[str]:
-    """A list of texts."""
-    need(
-        isinstance(value, list) and all(isinstance(v, str) for v in value),
-        f"{what} is not a list of texts",
-    )
-    return list(value)
-
-
-def numbers(
-    array: np.ndarray, what: str, low: float = -math.inf, high: float = math.inf, nan: bool = False
-) -> np.ndarray:
-    """Finite numbers in a range; NaN among them if that means something."""
-    good = np.isfinite(array) & (array >= low) & (array <= high)
-    if nan:
-        good |= np.isnan(array)
-    if not good.all():
-        limits = "" if low == -math.inf else f" of at least {low:g}"
-        limits += "" if high == math.inf else f" and at most {high:g}"
-        raise ModelFormatError(
-            f"{what} has {array[~good].flat[0]!r}, which is not a finite number{limits}"
-        )
-    return array
-
-
-class Arrays:
-    """The arrays of a model; each has a meaning, so each has to be taken once."""
-
-    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
-        self._left = dict(arrays)
-
-    def take(self, name: str, dtype: Any, shape: tuple[int | None, ...]) -> np.ndarray:
-        """An array that must have this dtype and shape; None stands for any length."""
-        array = self.take_any(name)
-        fits = array.ndim == len(shape) and all(
-            want is None or want == n for want, n in zip(shape, array.shape, strict=True)
-        )
-        need(
-            fits, f"array {name!r} has the shape {array.shape}, not {shape}".replace("None", "any")
-        )
-        need(
-            array.dtype == np.dtype(dtype),
-            f"array {name!r} has the dtype {array.dtype}, not {np.dtype(dtype)}",
-        )
-        return array
-
-    def take_any(self, name: str) -> np.ndarray:
-        """An array of any dtype and shape."""
-        need(name in self._left, f"there is no array {name[:100]!r}")
-        return self._left.pop(name)
-
-    def length(self, name: str) -> int:
-        """Entries of an array that is still to be taken."""
-        need(name in self._left, f"there is no array {name!r}")
-        return self._left[name].size
-
-    def finish(self) -> None:
-        """Raise if there are arrays that nobody asked for."""
-        need(
-            not self._left,
-            f"there are arrays without a meaning: {', '.join(map(repr, list(self._left)[:5]))}",
         )

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from gpuboost.backend import HostOnly
+from gpuboost.config import Number
 from gpuboost.data.targets import TreeTargets
 from gpuboost.model.ensemble import Ensemble
+from gpuboost.model.file import need
 
 
 @dataclass(frozen=True)
 class LeafTargets:
     """Training rows by leaves, and their targets: 12 bytes for each row of each tree's bag."""
 
-    first_node: np.ndarray  # (n_trees + 1,) int64: where each tree's nodes begin
-    begin: np.ndarray  # (n_nodes + 1,) int64: where each node's rows begin
-    rows: np.ndarray  # (n,) int32: rows of all trees' leaves
-    share: np.ndarray  # (n,) float64: their parts of the weight of their leaf
-    rank: (
-        np.ndarray
-    )  # (n_rows, n_outputs) int32: of the row's target among the distinct ones of its output
-    by_rank: np.ndarray  # (n_distinct, n_outputs) float64: these, ascending
+    #: Where each tree's nodes begin.
+    first_node: Annotated[np.ndarray, np.int64, "trees_and_end"]
+    begin: Annotated[np.ndarray, np.int64, "nodes_and_end"]  # where each node's rows begin
+    rows: Annotated[np.ndarray, np.int32, "entries"]  # rows of all trees' leaves
+    #: Their parts of the weight of their leaf.
+    share: Annotated[np.ndarray, np.float64, "entries", Number(0, 1)]
+    #: Of the row's target among the distinct ones of its output.
+    rank: Annotated[np.ndarray, np.int32, "rows", "outputs"]
+    #: These, ascending.
+    by_rank: Annotated[np.ndarray, np.float64, "distinct", "outputs", Number(-math.inf)]
 
     @classmethod
     def of(
@@ -57,6 +63,37 @@ class LeafTargets:
             rank=targets.ranks[0],
             by_rank=targets.ranks[1],
         )
+
+    def check(self, ensemble: Ensemble) -> None:
+        """Raise ModelFormatError unless every leaf of a model has targets, and only leaves do."""
+        begin, rows, rank, by_rank = self.begin, self.rows, self.rank, self.by_rank
+        is_leaf = ensemble.all_nodes("left") < 0
+        need(
+            np.array_equal(self.first_node, ensemble.walk_arrays[0])
+            and len(begin) == len(is_leaf) + 1,
+            "the targets of the leaves are of other trees",
+        )
+        need(
+            begin[0] == 0 and begin[-1] == len(rows) and (begin[1:] >= begin[:-1]).all(),
+            "the rows of the leaves are not in order",
+        )
+        need(
+            ((begin[1:] > begin[:-1]) == is_leaf).all(),
+            "a leaf has no training rows, or a node that is none has some",
+        )
+        need(
+            ((rows >= 0) & (rows < len(rank))).all(),
+            "a leaf has a training row that does not exist",
+        )
+        need(
+            rank.shape[1] == ensemble.n_outputs
+            and (rank >= 0).all()
+            and int(rank.max()) + 1 == len(by_rank),
+            "the targets' ranks are not those of the targets",
+        )
+        for ranks, targets in zip(rank.T, by_rank.T, strict=True):
+            used = targets[: int(ranks.max()) + 1]
+            need((used[1:] > used[:-1]).all(), "the training targets are not ascending")
 
     def quantiles(self, leaves: np.ndarray, wanted: np.ndarray, backend: HostOnly) -> np.ndarray:
         """Quantiles (n_rows, n_outputs, n_quantiles) for rows whose leaves (n_rows.

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from gpuboost.config import Number
+from gpuboost.model.stored import OPTIONAL
 
-def _nothing(dtype: Any) -> Any:
-    return field(default_factory=lambda: np.empty(0, dtype))
+
+def _nothing(dtype: Any, **options: Any) -> Any:
+    return field(default_factory=lambda: np.empty(0, dtype), **options)
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,8 @@ class Tree:
     The two children of a node stand side by side. A row goes left if its value is missing and
     ``missing_left`` is set; else if value <= threshold, or, where the node has a set of categories,
     if its category is in the set.
+
+    The annotations say what a model file holds (``stored.py``).
     """
 
     #: Arrays that define predictions; the others describe how the tree came about.
@@ -32,17 +38,23 @@ class Tree:
         ("sets", "<u8"),
     )
 
-    feature: np.ndarray  # (n_nodes,) int32, -1 in leaves
-    threshold: np.ndarray  # (n_nodes,) float64
-    missing_left: np.ndarray  # (n_nodes,) uint8
-    left: np.ndarray  # (n_nodes,) int32, -1 in leaves
-    value: np.ndarray  # (n_nodes, n_channels) float64: what a node says
-    gain: np.ndarray  # (n_nodes,) float64: of the split; classical trees: weight times decrease
-    cover: np.ndarray  # (n_nodes,) float64: sum of hessians, or of weights
-    count: np.ndarray  # (n_nodes,) int64: training rows
-    first_word: np.ndarray  # (n_nodes,) int32: where the node's set begins in sets; -1: it has none
-    sets: np.ndarray = _nothing(np.uint64)  # bit c of a set is category c, bit 0 the missing value
-    impurity: np.ndarray = _nothing(np.float64)  # (n_nodes,); empty: trees of gradient boosting
+    feature: Annotated[np.ndarray, np.int32, "nodes"]  # -1 in leaves
+    threshold: Annotated[np.ndarray, np.float64, "nodes"]
+    missing_left: Annotated[np.ndarray, np.uint8, "nodes", Number(0, 1)]
+    left: Annotated[np.ndarray, np.int32, "nodes"]  # -1 in leaves
+    #: What a node says.
+    value: Annotated[np.ndarray, np.float64, "nodes", "values", Number(-math.inf)]
+    #: Of the split; classical trees: weight times decrease.
+    gain: Annotated[np.ndarray, np.float64, "nodes"]
+    #: Sum of hessians, or of weights.
+    cover: Annotated[np.ndarray, np.float64, "nodes", Number(0)]
+    count: Annotated[np.ndarray, np.int64, "nodes", Number(0)]  # training rows
+    #: Where the node's set begins in sets; -1: it has none.
+    first_word: Annotated[np.ndarray, np.int32, "nodes"]
+    #: Bit c of a set is category c, bit 0 the missing value.
+    sets: Annotated[np.ndarray, np.uint64, "words"] = _nothing(np.uint64)
+    #: Empty: trees of gradient boosting.
+    impurity: Annotated[np.ndarray, np.float64, "nodes"] = _nothing(np.float64, metadata=OPTIONAL)
 
     @property
     def right(self) -> np.ndarray:

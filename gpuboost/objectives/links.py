@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 LINKS = ("identity", "logistic", "softmax")
@@ -27,6 +28,8 @@ class Link:
         """Refuse what no device knows."""
         if self.name not in LINKS:
             raise ValueError(f"link must be one of {', '.join(LINKS)}; got {self.name!r}")
+        if not 0 < self.scale < math.inf:
+            raise ValueError(f"the scale of a link must be a number above 0; got {self.scale!r}")
         if self.scale != 1.0 and self.name != "logistic":
             raise ValueError(f"only the logistic link has a scale; got {self.scale!r}")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 #: What a target may be.
 TASKS = ("binary", "multiclass", "regression")
@@ -14,29 +14,13 @@ class TableSchema:
     """What a model was trained on: a column to predict, and columns to predict it from."""
 
     target: str
-    task: str  # "binary", "multiclass" or "regression"
+    task: Annotated[str, TASKS]
     columns: list[str]  # features, in the order of the model's
 
-    def to_json(self) -> dict[str, Any]:
-        """As JSON can hold it."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, record: Any) -> TableSchema:
-        """Back from JSON; raises ValueError if anything in it is not what it should be."""
-        if not isinstance(record, dict) or set(record) != {"target", "task", "columns"}:
-            raise ValueError("the table's schema must have target, task and columns")
-        schema = cls(**record)
-        if not isinstance(schema.target, str) or schema.task not in TASKS:
-            raise ValueError("the table's schema has no valid target and task")
-        columns = schema.columns
-        if (
-            not isinstance(columns, list)
-            or not all(isinstance(name, str) for name in columns)
-            or len(set(columns)) != len(columns)
-        ):
-            raise ValueError("the columns of the table's schema must be distinct names")
-        return schema
+    def __post_init__(self) -> None:
+        """Check every value."""
+        if len(set(self.columns)) != len(self.columns):
+            raise ValueError("the columns of a table must be distinct names")
 
     def features(self, frame: Any) -> Any:
         """Make the columns that the model wants of a pandas data frame, in its order.

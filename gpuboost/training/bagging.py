@@ -11,7 +11,7 @@ import math
 import numbers
 import warnings
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -68,10 +68,21 @@ class Bags:
     A bag is drawn again whenever it is asked for.
     """
 
-    n_rows: int
-    usable: np.ndarray | None  # rows with weight, among which is drawn; None: all of them
-    n_draws: int
-    seed: int
+    n_rows: Annotated[int, range(1, 2**31)]
+    #: Rows with weight, among which is drawn; None: all of them.
+    usable: Annotated[np.ndarray, np.int32, "usable"] | None
+    n_draws: Annotated[int, range(1, 2**31)]
+    seed: Annotated[int, range(2**32)]
+
+    def __post_init__(self) -> None:
+        """Refuse rows that are not there."""
+        if self.usable is not None:
+            limits = np.concatenate([[-1], self.usable, [self.n_rows]])
+            if not len(self.usable) or not (limits[1:] > limits[:-1]).all():
+                raise ValueError(
+                    f"usable must hold ascending numbers of the {self.n_rows} rows; got "
+                    f"{self.usable}"
+                )
 
     @classmethod
     def of(cls, weight: np.ndarray, max_samples: int | float | None, seed: int) -> Bags:

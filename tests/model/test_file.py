@@ -5,10 +5,12 @@ import re
 
 import numpy as np
 import pytest
-from saved_models import FUZZ, MODELS, ROOT, X, fitted
+from saved_models import FUZZ, MODELS, ROOT, X, assert_same, fitted
 
 import gpuboost as gb
+from gpuboost.estimators.base import name_columns
 from gpuboost.model.file import PREAMBLE
+from gpuboost.objectives.links import Link
 
 # --- files that are no models
 
@@ -27,9 +29,10 @@ def good(tmp_path):
         (lambda d: b"PK" + d[2:], "does not begin as a gpuboost model does"),
         (lambda d: d.replace(b"\r\n", b"\n", 1), "does not begin as a gpuboost model does"),
         (
-            lambda d: d[:12] + b"\x02" + d[13:],
-            "its format version is 2, this gpuboost reads up to 1: update gpuboost",
+            lambda d: d[:12] + b"\x03" + d[13:],
+            "its format version is 3, this gpuboost reads version 2: update gpuboost",
         ),
+        (lambda d: d[:12] + b"\x01" + d[13:], "version is 1, this gpuboost reads version 2$"),
         (lambda d: d[:12] + b"\x00" + d[13:], "its format version is 0"),
         (lambda d: d[:-1], "it should have .* bytes, but has .*: it is cut off or damaged"),
         (lambda d: d + b"\0", "it should have .* bytes"),
@@ -50,14 +53,16 @@ def test_damage_that_the_container_finds(change, reason, good, tmp_path):
         (b"[" * 100_000, "not JSON: maximum recursion"),
         (b'{"a":1,"a":2}', "not canonical"),
         (b'{"a": 1}', "not canonical"),
-        (b'{"a":NaN}', "not JSON: Out of range"),
-        (b'{"a":1e999}', "not JSON: Out of range"),
+        (b'{"a":NaN}', "cannot be JSON: Out of range"),
+        (b'{"a":1e999}', "cannot be JSON: Out of range"),
         (b'{"a":' + b"9" * 5000 + b"}", "not JSON: Exceeds the limit"),
-        (b'{"a":"\xc3\xa9"}', "not JSON: 'ascii'"),
-        (b'{"a":"\\ud800"}', "a text in the header is not Unicode"),
+        (b'{"a":"\xe9"}', "not JSON: 'utf-8'"),
+        (b'{"a":"\\u00e9"}', "not canonical"),
+        (b'{"a":"\\ud800"}', "cannot be JSON: 'utf-8' codec can't encode"),
         (b"[]", "not a JSON object"),
         (b"{}", "no list of arrays"),
-        (b'{"arrays":[]}', "the header lacks 'estimator'"),
+        (b'{"arrays":[]}', "required is not a list"),
+        (b'{"arrays":[],"required":[]}', "estimator is 'None', not str"),
     ],
 )
 def test_headers_that_are_none(text, reason, tmp_path):
@@ -73,35 +78,57 @@ def edit(header, path, value):
     header[int(last) if isinstance(header, list) else last] = value
 
 
+def remove(header, path):
+    *way, last = path.split("/")
+    for key in way:
+        header = header[int(key)] if isinstance(header, list) else header[key]
+    del header[last]
+
+
 @pytest.mark.parametrize(
     ("path", "value", "reason"),
     [
         ("estimator", "os.system", "it holds a 'os.system', which this gpuboost does not know"),
-        ("estimator", "GPUBoostRegressor", "the list of parameters has 'class_weight'"),
+        ("estimator", "GPUBoostRegressor", "objective must be one of"),
+        ("estimator", "RandomForestClassifier", "the header lacks 'bags_'"),
         ("parameters/max_depth", 0, "max_depth must be an integer at least 1 or None; got 0"),
         ("parameters/device", "cuda", "parameter device is cuda, not one of auto, cpu"),
         (
             "parameters/random_state",
-            {"array": "trees/left"},
+            {"array": "ensemble_/trees/left"},
             "parameters/random_state is in an array of another name",
         ),
         ("parameters/random_state", 2**600, "an integer of 601 bits"),
         ("parameters/class_weight", {"dict": [[0, 1], [0, 2]]}, "has a key twice"),
-        ("parameters/class_weight", {"numpy": ["int8", 300]}, "not a number that int8 can hold"),
+        ("parameters/class_weight", {"dict": [[1, 1], [0, 2]]}, "are not in order"),
+        ("parameters/class_weight", {"scalar": "parameters/class_weight"}, "there is no array"),
         ("parameters/class_weight", json.loads("[" * 20 + "]" * 20), "lists in lists"),
-        ("n_features", 3, "asks for a feature that is not among the 3"),
-        ("n_features", -1, "the number of features is -1, not an integer from 1"),
-        ("n_features", True, "the number of features is True"),
-        ("feature_names", ["a"], "1 names for 4 features"),
-        ("table", {"target": 1}, "the table's schema must have"),
-        ("fitted/best/iteration", 99, "the best round is 99"),
-        ("fitted/link/name", "identity", "the link is 'identity', not 'softmax'"),
-        ("fitted/link/scale", -1.0, "the link has no valid scale"),
-        ("fitted/classes", ["a", "b"], "the classes are not an array"),
-        ("fitted/classes", {"objects": ["b", "a"]}, "the classes must be ascending and distinct"),
-        ("fitted/evals/1/0", "validation_0", "two eval sets have the same name"),
+        ("not_stored", [["cv", 1]], "not_stored/0 is '1', not str"),
+        ("ensemble_/features/features", [{}] * 3, "asks for a feature that is not among the 3"),
+        ("ensemble_/features/features", [], "there are no features"),
+        ("ensemble_/features/features/0", {"kind": "text"}, "features/0/kind is 'text', not str"),
+        ("ensemble_/features/features/0", {"kind": "ordinal"}, "feature 0 is ordinal, and has"),
+        ("ensemble_/feature_names", ["a"], "1 names for 4 features"),
+        ("ensemble_/combine", "mean", "the nodes say 1 numbers, not 3"),
+        ("ensemble_/combine", "product", r"'product', not str \('sum', 'mean', 'median'\)"),
+        ("ensemble_/n_used", 98, "predictions cannot use 98 of"),
+        ("ensemble_/n_used", -1, "a best score without a best round"),
+        ("ensemble_/link/name", "identity", "the link is 'identity', not 'softmax'"),
+        ("ensemble_/link/scale", -1.0, "scale of a link must be a number above 0; got -1.0"),
+        ("ensemble_/link/scale", 2.0, "only the logistic link has a scale"),
+        ("ensemble_/classes", ["a", "b"], "ensemble_/classes/0 is 'a', not ndarray"),
+        ("ensemble_/classes", [{"objects": ["b", "a"]}], "classes must be ascending and distinct"),
+        ("ensemble_/classes", [{"objects": ["a"]}], r"there are \[1\] classes"),
+        ("ensemble_/classes", [], "classes for 1 outputs"),
+        ("table_", {"target": 1}, "table_/target is '1', not str"),
+        ("table_", {"target": "y"}, "table_ lacks 'task'"),
+        ("evals_result_/1/0", "validation_0", "evals_result_ has a key twice"),
         ("arrays/0/dtype", "|O8", r"dtype '\|O8', which is not allowed"),
-        ("arrays/0/shape", [2**62], "the shape of array"),
+        (
+            "arrays/0/shape",
+            [2**62],
+            r"has the shape \[4611686018427387904\], which is not possible",
+        ),
         ("arrays/1/offset", 0, "must begin at offset 64, but has offset 0"),
         ("arrays/1/name", "zzz", "names of the arrays are not ascending"),
     ],
@@ -119,85 +146,115 @@ def array_cases():
 
     Each would make a kernel read where nothing is, or predict nonsense.
     """
-    yield "boost", "trees/left", 0, 10**6, "child does not stand behind it"
-    yield "boost", "trees/left", 1, 0, "child does not stand behind it"
-    yield "boost", "trees/left", -1, 0, "child does not stand behind it"
-    yield "boost", "trees/left", 0, 3, "no parent or more than one"
-    yield "boost", "trees/left", 0, -2, "a leaf has children other than -1"
-    yield "boost", "trees/feature", 0, 4, "asks for a feature that is not among the 4"
-    yield "boost", "trees/feature", 0, -1, "asks for a feature"
-    yield "boost", "trees/feature", -1, 0, "a leaf asks a question"
-    yield "boost", "trees/threshold", 0, np.nan, "a threshold is NaN"
-    yield "boost", "trees/missing_left", 0, 2, "missing_left is neither 0 nor 1"
+    yield "boost", "ensemble_/trees/left", 0, 10**6, "child does not stand behind it"
+    yield "boost", "ensemble_/trees/left", 1, 0, "child does not stand behind it"
+    yield "boost", "ensemble_/trees/left", -1, 0, "child does not stand behind it"
+    yield "boost", "ensemble_/trees/left", 0, 3, "no parent or more than one"
+    yield "boost", "ensemble_/trees/left", 0, -2, "a leaf has children other than -1"
+    yield "boost", "ensemble_/trees/feature", 0, 4, "asks for a feature that is not among the 4"
+    yield "boost", "ensemble_/trees/feature", 0, -1, "asks for a feature"
+    yield "boost", "ensemble_/trees/feature", -1, 0, "a leaf asks a question"
+    yield "boost", "ensemble_/trees/threshold", 0, np.nan, "a threshold is NaN"
     yield (
         "boost",
-        "trees/value",
+        "ensemble_/trees/missing_left",
+        0,
+        2,
+        r"missing_left has \[2\], .* at least 0 and at most 1",
+    )
+    yield (
+        "boost",
+        "ensemble_/trees/value",
         0,
         np.inf,
-        "the value of a node has .*inf.*, which is not a finite number",
+        "ensemble_/trees/value has .*inf.*, which is not a number",
     )
-    yield "boost", "trees/value", slice(None), 1e308, "add up to more than a number can hold"
-    yield "boost", "trees/gain", 0, np.nan, "the gain of a node has .*nan"
-    yield "boost", "trees/cover", 0, -1.0, "the cover of a node"
-    yield "boost", "trees/count", 0, -1, "the count of a node is negative"
-    yield "boost", "trees/n_nodes", 0, 0, "sizes of the trees' nodes are not possible"
-    yield "boost", "trees/n_nodes", 0, 2**62, "sizes of the trees' nodes are not possible"
-    yield "boost", "trees/n_nodes", 0, 1, "sizes of the trees' nodes do not add up"
-    yield "boost", "base_score", 0, np.nan, "the base score has .*nan"
-    yield "tree of classes", "trees/value", 0, 1.5, "the share of a class has .*1.5"
-    yield "tree of classes", "trees/first_word", 0, 10**6, "a set|has a set"
+    yield (
+        "boost",
+        "ensemble_/trees/value",
+        slice(None),
+        1e308,
+        "add up to more than a number can hold",
+    )
+    yield "boost", "ensemble_/trees/gain", 0, np.nan, "the gain of a node is not a finite number"
+    yield (
+        "boost",
+        "ensemble_/trees/cover",
+        0,
+        -1.0,
+        "ensemble_/trees/cover has .*-1.*a number at least 0",
+    )
+    yield (
+        "boost",
+        "ensemble_/trees/count",
+        0,
+        -1,
+        "ensemble_/trees/count has .*-1.*a number at least 0",
+    )
+    yield "boost", "ensemble_/trees/n_nodes", 0, 0, "n_nodes do not add up"
+    yield "boost", "ensemble_/trees/n_nodes", 0, 2**62, "n_nodes do not add up"
+    yield "boost", "ensemble_/trees/n_nodes", 0, 1, "n_nodes do not add up"
+    yield "boost", "ensemble_/base_score", 0, np.nan, "ensemble_/base_score has .*nan"
+    yield "tree of classes", "ensemble_/trees/value", 0, 1.5, "a share of a class is not in 0 to 1"
+    yield "tree of classes", "ensemble_/trees/first_word", 0, 10**6, "a set|has a set"
     yield (
         "tree of classes",
-        "trees/first_word",
+        "ensemble_/trees/first_word",
         slice(None),
         -1,
         "a node on a nominal feature has no set",
     )
-    yield "tree of classes", "trees/sets", "drop", None, "sizes of the trees' sets"
+    yield "tree of classes", "ensemble_/trees/sets", "drop", None, "n_words do not add up"
     yield (
         "tree of classes",
-        "categories/2",
+        "ensemble_/features/features/2/categories",
         0,
         1e9,
         "the categories of feature 2 must be ascending and distinct",
     )
-    yield "forest", "bags/usable", -1, 10**6, "a row with weight does not exist"
-    yield "forest", "bags/usable", 0, 5, "the rows with weight are not ascending"
-    yield "forest", "oob", "drop", None, "array 'oob' has the shape"
-    yield "forest with targets", "leaf_targets/rows", 0, 10**6, "a training row that does not exist"
+    yield "forest", "bags_/usable", -1, 10**6, "usable must hold ascending numbers of the 90 rows"
+    yield "forest", "bags_/usable", 0, 5, "usable must hold ascending numbers"
+    yield "forest", "oob_prediction_", "drop", None, "oob_prediction_ has the shape"
     yield (
         "forest with targets",
-        "leaf_targets/begin",
+        "leaf_targets_/rows",
+        0,
+        10**6,
+        "a training row that does not exist",
+    )
+    yield (
+        "forest with targets",
+        "leaf_targets_/begin",
         1,
         10**6,
         "the rows of the leaves are not in order",
     )
     yield (
         "forest with targets",
-        "leaf_targets/begin",
+        "leaf_targets_/begin",
         slice(1, -1),
         0,
         "a leaf has no training rows",
     )
     yield (
         "forest with targets",
-        "leaf_targets/rank",
+        "leaf_targets_/rank",
         0,
         2**31 - 1,
         "ranks are not those of the targets",
     )
-    yield "forest with targets", "leaf_targets/rank", 0, -1, "ranks are not those of the targets"
-    yield "forest with targets", "leaf_targets/share", 0, 2.0, "the share of a row"
+    yield "forest with targets", "leaf_targets_/rank", 0, -1, "ranks are not those of the targets"
+    yield "forest with targets", "leaf_targets_/share", 0, 2.0, "leaf_targets_/share has .*2"
     yield (
         "forest with targets",
-        "leaf_targets/by_rank",
+        "leaf_targets_/by_rank",
         0,
         1e9,
         "the training targets are not ascending",
     )
-    yield "adaboost", "estimator_weights", 0, 0.0, "do not add up to a positive number"
-    yield "adaboost", "estimator_weights", 0, 1.7e308, "do not add up to a positive number"
-    yield "adaboost", "estimator_errors", 0, np.nan, "the error of a tree has .*nan"
+    yield "adaboost", "ensemble_/tree_weights", 0, 0.0, "do not add up to a positive number"
+    yield "adaboost", "ensemble_/tree_weights", 0, 1.7e308, "do not add up to a positive number"
+    yield "adaboost", "estimator_errors_", 0, np.nan, "estimator_errors_ has .*nan"
 
 
 @pytest.mark.parametrize(
@@ -230,10 +287,10 @@ def test_thresholds_that_need_more_than_a_byte(tmp_path):
     model.save_model(tmp_path / "model.gb")
     with open(tmp_path / "model.gb", "rb") as file:
         header, arrays = FUZZ.read_model(file)
-    inner = arrays["trees/left"] >= 0
+    inner = arrays["ensemble_/trees/left"] >= 0
     assert inner.sum() > 254
     for n in (254, 255):
-        arrays["trees/threshold"][inner] = np.minimum(np.arange(inner.sum()), n - 1)
+        arrays["ensemble_/trees/threshold"][inner] = np.minimum(np.arange(inner.sum()), n - 1)
         with open(tmp_path / "model.gb", "wb") as file:
             FUZZ.write_model(file, header, arrays)
         loaded = gb.load_model(tmp_path / "model.gb")
@@ -246,12 +303,9 @@ def test_thresholds_that_need_more_than_a_byte(tmp_path):
 def test_arrays_without_dimensions_are_checked_too(good, tmp_path):
     header, arrays = FUZZ.parts_of(good)
     header["parameters"]["class_weight"] = {"array": "parameters/class_weight"}
-    place = [entry["name"] for entry in header["arrays"]].index("trees/count")
-    begin = header["arrays"][place]["offset"]
-    for later in header["arrays"][place:]:
-        later["offset"] += 64
-    header["arrays"].insert(
-        place, {"name": "parameters/class_weight", "dtype": "<U2", "shape": [], "offset": begin}
+    begin = len(arrays) + -len(arrays) % 64
+    header["arrays"].append(
+        {"name": "parameters/class_weight", "dtype": "<U2", "shape": [], "offset": begin}
     )
     broken = "text that is not Unicode"
     for points, reason in (
@@ -260,7 +314,7 @@ def test_arrays_without_dimensions_are_checked_too(good, tmp_path):
         ((0x61, 0x62), ""),
     ):
         text = np.array(points, "<u4").tobytes()
-        changed = arrays[:begin] + text + bytes(64 - len(text)) + arrays[begin:]
+        changed = arrays + bytes(begin - len(arrays)) + text
         (tmp_path / "other.gb").write_bytes(FUZZ.seal(FUZZ.canonical_json(header), changed))
         if reason:
             with pytest.raises(gb.ModelFormatError, match=reason):
@@ -270,27 +324,147 @@ def test_arrays_without_dimensions_are_checked_too(good, tmp_path):
 
 
 def test_names_that_are_no_text_are_not_saved(tmp_path):
-    for names in (["a", "\ud800"], np.array(["a", "\ud800"])):
-        model = gb.GPUBoostClassifier(n_estimators=1).fit(
-            X[:20], np.array(names)[np.arange(20) % 2]
-        )
-        if isinstance(names, list):
-            model.feature_names_in_, model.classes_ = (
-                np.array([*"abc", "\ud800"], dtype=object),
-                np.arange(2),
-            )
-        with pytest.raises(gb.ModelFormatError, match="not Unicode"):
+    for features, classes in (([*"abc", "\ud800"], np.arange(2)), ([*"abcd"], ["a", "\ud800"])):
+        model = gb.GPUBoostClassifier(n_estimators=1).fit(X[:20], np.arange(20) % 2)
+        name_columns(model, features, np.array(classes), {})
+        with pytest.raises(gb.ModelFormatError, match="not Unicode|surrogates not allowed"):
             model.save_model(tmp_path / "model.gb")
         assert not list(tmp_path.iterdir())
 
 
-def test_arrays_without_a_meaning(good, tmp_path):
-    with open(tmp_path / "good.gb", "rb") as file:
-        header, arrays = FUZZ.read_model(file)
-    with open(tmp_path / "bad.gb", "wb") as file:
-        FUZZ.write_model(file, header, arrays | {"more": np.zeros(3)})
-    with pytest.raises(gb.ModelFormatError, match="arrays without a meaning: 'more'"):
-        gb.load_model(tmp_path / "bad.gb")
+# --- files of other versions of the library
+
+
+def changed_file(name, change, folder):
+    """The model of a file whose header and arrays were changed."""
+    header, arrays = FUZZ.content_of(FUZZ.file_of(fitted(name)))
+    change(header, arrays)
+    with open(folder / "changed.gb", "wb") as file:
+        FUZZ.write_model(file, header, arrays)
+    return gb.load_model(folder / "changed.gb")
+
+
+#: Where a file may hold more than this version knows: paths of new fields.
+UNKNOWN = (
+    "more_",
+    "parameters/more",
+    "ensemble_/more",
+    "ensemble_/trees/more",
+    "ensemble_/link/more",
+    "bags_/more",
+    "leaf_targets_/more",
+    "table_/more",
+)
+
+
+def table_with_targets(header):
+    header["table_"] = {"target": "y", "task": "regression", "columns": list("abcd")}
+    header["ensemble_"]["link"] = {"name": "identity"}
+
+
+@pytest.mark.parametrize("path", UNKNOWN)
+@pytest.mark.parametrize("value", [None, 1.5, {"what": [1]}, "array"])
+def test_an_unknown_field_is_ignored_unless_it_is_required(path, value, tmp_path):
+    def change(header, arrays):
+        table_with_targets(header)
+        if value == "array":
+            arrays[path] = np.arange(3.0)
+        edit(header, path, {"array": path} if value == "array" else value)
+
+    def require(header, arrays):
+        change(header, arrays)
+        header["required"].append(path)
+
+    model, changed = (
+        fitted("forest with targets"),
+        changed_file("forest with targets", change, tmp_path),
+    )
+    changed.__dict__.pop("table_")
+    assert_same(dict(vars(model)), dict(vars(changed)))
+    reason = f"it needs '{path}', which this gpuboost does not know: update gpuboost"
+    with pytest.raises(gb.ModelFormatError, match=reason):
+        changed_file("forest with targets", require, tmp_path)
+
+
+def test_an_unknown_array_is_ignored_unless_it_is_required(tmp_path):
+    model = changed_file("classes", lambda _, arrays: arrays.update(more=np.zeros(3)), tmp_path)
+    assert_same(dict(vars(model)), dict(vars(fitted("classes"))))
+
+    def require(header, arrays):
+        arrays["more"] = np.zeros(3)
+        header["required"].append("more")
+
+    with pytest.raises(gb.ModelFormatError, match="it needs 'more'"):
+        changed_file("classes", require, tmp_path)
+
+
+def test_what_belongs_to_an_unknown_field_is_ignored_with_it(tmp_path):
+    def change(header, _):
+        header["more_"] = {"part": 1}
+        header["required"].append("more_/part")
+
+    model = changed_file("boost", change, tmp_path)
+    assert_same(dict(vars(model)), dict(vars(fitted("boost"))))
+
+
+def test_trees_of_another_kind_of_estimator(tmp_path):
+    def change(header, _):
+        header["estimator"] = "DecisionTreeRegressor"
+        del header["parameters"]["criterion"]
+
+    reason = "its trees are combined as no DecisionTreeRegressor does"
+    with pytest.raises(gb.ModelFormatError, match=reason):
+        changed_file("tree of both", change, tmp_path)
+
+
+def test_a_field_that_is_missing_has_its_default(tmp_path):
+    """A default is not written; what was required must be there all the same."""
+    header, _ = FUZZ.content_of(FUZZ.file_of(fitted("boost")))
+    assert not {"link", "combine", "classes", "n_used", "vote"} & set(header["ensemble_"])
+
+    def without_scale(header, _):
+        del header["ensemble_"]["link"]["scale"]
+
+    def without_scale_that_is_not_required(header, _):
+        without_scale(header, _)
+        header["required"].remove("ensemble_/link/scale")
+
+    with pytest.raises(gb.ModelFormatError, match="ensemble_/link lacks 'scale'"):
+        changed_file("bool classes", without_scale, tmp_path)
+    model = changed_file("bool classes", without_scale_that_is_not_required, tmp_path)
+    assert model.ensemble_.link == Link("logistic")
+
+    def without_targets(header, arrays):
+        del header["leaf_targets_"]
+
+    assert changed_file("forest with targets", without_targets, tmp_path).leaf_targets_ is None
+
+
+@pytest.mark.parametrize("name", ["boost", "tree of classes", "forest with targets", "adaboost"])
+def test_a_field_without_a_default_must_be_there(name, tmp_path):
+    data = FUZZ.file_of(fitted(name))
+    required = FUZZ.content_of(data)[0]["required"]
+    assert "ensemble_/trees/left" in required
+    for path in required:
+        header, arrays = FUZZ.content_of(data)
+        remove(header, path)
+        with open(tmp_path / "changed.gb", "wb") as file:
+            FUZZ.write_model(file, header, arrays)
+        with pytest.raises(
+            gb.ModelFormatError,
+            match=f"lacks '{path.split('/')[-1]}'|not an array|has categories or",
+        ):
+            gb.load_model(tmp_path / "changed.gb")
+
+
+def test_a_parameter_that_is_missing_has_its_default(tmp_path):
+    """A file from before a parameter was there."""
+    for name, model in ((name, fitted(name)) for name in ("boost", "tree", "forest", "adaboost")):
+        for parameter, value in model.get_params().items():
+            if value == type(model)().get_params()[parameter]:
+                path = f"parameters/{parameter}"
+                loaded = changed_file(name, lambda header, _, p=path: remove(header, p), tmp_path)
+                assert loaded.get_params() == model.get_params()
 
 
 def test_files_that_cannot_be_read_are_errors_of_the_system(tmp_path):
@@ -310,7 +484,7 @@ def test_three_thousand_damaged_files(tmp_path):
         judge.check(number, seed=1)
     outcomes = {outcome for _, outcome in judge.counts}
     assert (
-        outcomes == {"refused", "unchanged", "another model"}
+        outcomes == {"refused", "unchanged", "another model", "another model, less or more"}
         and judge.counts["bytes", "refused"] > 1000
     )
     assert len(judge.reasons) > 100
@@ -331,7 +505,7 @@ def test_the_reader_of_the_description_reads_every_model(tmp_path):
         assert header["estimator"] == type(model).__name__
         trees = model.ensemble_.trees
         np.testing.assert_array_equal(
-            arrays["trees/value"], np.concatenate([tree.value for tree in trees])
+            arrays["ensemble_/trees/value"], np.concatenate([tree.value for tree in trees])
         )
     for name in ("boost", "boost with weights", "boost, early"):
         fitted(name).save_model(tmp_path / "model.gb")
@@ -344,12 +518,8 @@ def test_the_description_names_every_field_and_array(tmp_path):
     text = (ROOT / "docs" / "format.md").read_text()
     assert str(PREAMBLE.size) in text and "\\x89gpuboost\\r\\n\\x1a" in text
     for model in map(fitted, MODELS):
-        model.save_model(tmp_path / "model.gb")
-        header, _ = FUZZ.parts_of((tmp_path / "model.gb").read_bytes())
-        names = {
-            *header,
-            *header["fitted"],
-            *(re.sub(r"/\d+", "/N", entry["name"]) for entry in header["arrays"]),
-        }
-        for name in names:
-            assert f"`{name}`" in text or name.startswith("parameters/"), name
+        header, _ = FUZZ.parts_of(FUZZ.file_of(model))
+        paths = {*header, *header["required"], *(entry["name"] for entry in header["arrays"])}
+        for path in paths:
+            name = re.sub(r"/\d+", "", path).split("/")[-1]
+            assert f"`{name}`" in text or path.startswith("parameters/"), path
