@@ -247,3 +247,11 @@ def test_the_steps_of_the_walks_are_there(path, function):
 def test_files_that_a_page_names_are_there(page):
     named = re.findall(r"`((?:gpuboost|kernels|tests|benchmarks)/[\w/.-]+)`", page.read_text())
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_lines_of_prose_have_at_most_100_characters(page):
+    """Tables, code and what cannot be divided aside."""
+    code = re.sub(r"^ *(`{3,}|:{3,}).*?^ *\1 *$", "", page.read_text(), flags=re.S | re.M)
+    lines = [line for line in code.splitlines() if not line.lstrip().startswith(("|", "#", "<"))]
+    assert [line for line in lines if len(line) > 100 and " " in line[:100].strip()] == []
