@@ -58,6 +58,23 @@ def check_flag(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be True or False; got {value!r}")
 
 
+def check_choice(name: str, value: Any, choices: Any) -> None:
+    """Raise unless a value is one of the allowed ones."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
+
+
+def is_count(value: Any, least: int = 1) -> bool:
+    """Whether a value is an integer of at least this."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least
+
+
+def is_share(value: Any, most: float = 1.0) -> bool:
+    """Whether a value is a number, but no integer, above 0 and at most this."""
+    is_integer = isinstance(value, numbers.Integral)
+    return isinstance(value, numbers.Real) and not is_integer and 0 < float(value) <= most
+
+
 RANGES = {
     "n_estimators": Number(1, integer=True),
     "learning_rate": Number(0, low_open=True),
@@ -108,11 +125,7 @@ class BoostParams:
         """Check every value."""
         for name, allowed in RANGES.items():
             allowed.check(name, getattr(self, name))
-        if self.grow_policy not in GROW_POLICIES:
-            raise ValueError(
-                f"grow_policy must be one of {', '.join(map(repr, GROW_POLICIES))}; got "
-                f"{self.grow_policy!r}"
-            )
+        check_choice("grow_policy", self.grow_policy, GROW_POLICIES)
         if self.leaves_per_step != 1 and self.order != LEAFWISE:
             raise ValueError(
                 f"leaves_per_step must be 1 with grow_policy={self.grow_policy!r}, and may be more "

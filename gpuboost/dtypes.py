@@ -3,6 +3,9 @@
 The records are shared by all devices: a CUDA kernel reads the same bytes as its CPU twin.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 #: A bin is one byte: the bin matrix is what training reads most.
@@ -233,3 +236,11 @@ WALK_NODE = np.dtype(
     ],
     align=True,
 )
+
+
+def record_of(dtype: np.dtype, fields: Mapping[str, Any]) -> np.ndarray:
+    """An array with one record; fields that are not named are 0."""
+    record = np.zeros(1, dtype)
+    for name, value in fields.items():
+        record[name] = value
+    return record

@@ -26,8 +26,7 @@ def exp(x: np.ndarray) -> np.ndarray:
     r = x - n * LN2_HIGH
     r = r - n * LN2_LOW
     power = ((shifted.view(np.int64) + 1023) << 52).view(np.float64)
-    result: np.ndarray = _polynomial(EXP_FACTORS, r) * power
-    return result
+    return _polynomial(EXP_FACTORS, r) * power
 
 
 def log(x: np.ndarray) -> np.ndarray:
@@ -41,8 +40,7 @@ def log(x: np.ndarray) -> np.ndarray:
     s = (m - 1.0) / (m + 1.0)
     z = s * s
     f = 2.0 * s + 2.0 * s * (z * _polynomial(LOG_FACTORS, z))
-    result: np.ndarray = exponent * LN2_HIGH + (exponent * LN2_LOW + f)
-    return result
+    return exponent * LN2_HIGH + (exponent * LN2_LOW + f)
 
 
 def exact_sum(x: np.ndarray) -> float:

@@ -72,6 +72,12 @@ def check_class_weight(class_weight: Any) -> None:
         raise ValueError(f"class_weight must be None, 'balanced' or a dict; got {class_weight!r}")
 
 
+def check_two_classes(classes: np.ndarray) -> None:
+    """Raise if there is nothing to tell apart."""
+    if len(classes) < 2:
+        raise ValueError(f"y must have at least 2 classes; it has only one class: {classes[0]!r}")
+
+
 def class_codes(name: str, y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Classes to their places among the known ones, which are ascending."""
     codes = np.searchsorted(classes, y).clip(max=len(classes) - 1)

@@ -113,7 +113,7 @@ class FeatureMap:
         """Find cuts of about equal weight, exact ones where a column has few distinct values."""
         cuts = summary.cuts(min(max_bins, MAX_VALUE_BINS), backend)
         pairs = zip(self.features, cuts, strict=True)
-        return FeatureMap([replace(feature, cuts=own) for feature, own in pairs])
+        return FeatureMap([replace(feature, cuts=of_feature) for feature, of_feature in pairs])
 
     def without_cuts(self) -> FeatureMap:
         """What prediction needs: trees know their thresholds."""

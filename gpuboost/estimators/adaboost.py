@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import RegressorMixin, is_classifier
 from sklearn.utils.validation import column_or_1d
 
-from gpuboost.config import Number
+from gpuboost.config import Number, check_choice
 from gpuboost.data.array_math import exact_sum, exp
 from gpuboost.data.checks import check_class_weight
 from gpuboost.estimators.base import TrainedInRounds, TreesOfClasses
@@ -22,7 +22,7 @@ from gpuboost.training.adaboost import (
     boost_values,
     weighted_median,
 )
-from gpuboost.training.trees import TreeGrower, TreeParams, check_choice
+from gpuboost.training.trees import TreeGrower, TreeParams
 
 DEFAULT = AdaBoostParams()
 #: Rows for which the predictions of all trees are held at once.
@@ -55,11 +55,11 @@ class BaseAdaBoost(TrainedInRounds, BaseClassical):
 
     def _fit_boosted(self, X: Any, y: Any, sample_weight: Any, boost: Any) -> None:
         params, tree_params = self._check_params()
-        classification = boost is boost_classes
+        classification = is_classifier(self)
         with self._unchanged_on_error():
             if y is not None:
                 y = column_or_1d(y, warn=True)
-            data = self._prepare(X, y, sample_weight, classification)
+            data = self._prepare(X, y, sample_weight)
             with self._training_backend() as backend:
                 coded = self._coded(data, backend.host)
                 grower = TreeGrower(coded, data.targets, tree_params, backend)
@@ -76,6 +76,29 @@ class BaseAdaBoost(TrainedInRounds, BaseClassical):
     def estimator_weights_(self) -> np.ndarray:
         """Weights of the trees."""
         return ensemble_of(self).tree_weights
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """Accuracy of a classifier, or R squared of a regressor, after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,)
+            Their classes or targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights.
+
+        Yields
+        ------
+        float
+            Score of the first 1, 2, ... trees.
+        """
+        from sklearn.metrics import accuracy_score, r2_score  # importing them takes long
+
+        score = accuracy_score if is_classifier(self) else r2_score
+        for predictions in self.staged_predict(X):
+            yield float(score(y, predictions, sample_weight=sample_weight))
 
 
 class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
@@ -204,13 +227,10 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
 
     def _decide(self, votes: np.ndarray, weight: float) -> np.ndarray:
         """Decision function from the votes (n_rows, n_classes) of trees of this total weight."""
-        decision: np.ndarray
-        if self.n_classes_ == 2:
-            decision = 2.0 * (votes[:, 1] - votes[:, 0]) / weight
-            return decision
-        against = (weight - votes) / (self.n_classes_ - 1)
-        decision = (votes - against) / weight
-        return decision
+        if votes.shape[1] == 2:
+            return 2.0 * (votes[:, 1] - votes[:, 0]) / weight
+        against = (weight - votes) / (votes.shape[1] - 1)
+        return (votes - against) / weight
 
     def _probabilities(self, decision: np.ndarray) -> np.ndarray:
         """Softmax of decision / (n_classes - 1), which SAMME is a fit of."""
@@ -222,13 +242,11 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         scores = exp(scores - scores.max(axis=1, keepdims=True))
         # one class after another: the order of additions is part of the bits
         total = sum(scores[:, c : c + 1] for c in range(scores.shape[1]))
-        shares: np.ndarray = scores / total
-        return shares
+        return scores / total
 
     def _classes_of(self, decision: np.ndarray) -> np.ndarray:
         best = (decision > 0).astype(np.intp) if self.n_classes_ == 2 else decision.argmax(axis=1)
-        labels: np.ndarray = self.classes_[best]
-        return labels
+        return self.classes_[best]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Weighted vote of the trees.
@@ -326,28 +344,6 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         """
         for decision in self.staged_decision_function(X):
             yield self._classes_of(decision)
-
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """Accuracy after each round.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights.
-
-        Yields
-        ------
-        float
-            Accuracy of the first 1, 2, ... trees.
-        """
-        from sklearn.metrics import accuracy_score  # not with the library: importing it takes long
-
-        for labels in self.staged_predict(X):
-            yield float(accuracy_score(y, labels, sample_weight=sample_weight))
 
 
 class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
@@ -510,25 +506,3 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         values = self._by_tree(self.check_rows(X))
         for n in range(1, values.shape[1] + 1):
             yield weighted_median(values[:, :n], self.estimator_weights_[:n])
-
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """R squared after each round.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
-        y : array-like of shape (n_samples,)
-            Their targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights.
-
-        Yields
-        ------
-        float
-            R squared of the first 1, 2, ... trees.
-        """
-        from sklearn.metrics import r2_score  # not with the library: importing it takes long
-
-        for values in self.staged_predict(X):
-            yield float(r2_score(y, values, sample_weight=sample_weight))

@@ -27,7 +27,7 @@ from gpuboost.backend import (
     n_threads,
     on_host,
 )
-from gpuboost.config import RANGES, BoostParams
+from gpuboost.config import RANGES, BoostParams, check_choice
 from gpuboost.data.checks import check_weight, to_native
 from gpuboost.data.features import FeatureMap
 from gpuboost.data.summary import Summary
@@ -292,11 +292,8 @@ class BaseTrees(BaseEstimator):
             raise
 
     def _check_xy(self, x: Any, y: Any) -> tuple[Any, np.ndarray]:
-        y = on_host(y)
-        if device_of(x) is not None:
-            x, y = self._validate_on_device(x, y, reset=True)
-            return x, y
-        x, y = self._validate(x, y, reset=True)
+        validate = self._validate if device_of(x) is None else self._validate_on_device
+        x, y = validate(x, on_host(y), reset=True)
         return to_native(x), y
 
     def _seed(self) -> int:
@@ -355,19 +352,11 @@ class BaseBoost(TrainedInRounds, BaseTrees):
         self._named_objective()
         check_device(self.device)
         n_threads(self.n_jobs)
-        if self.importance_type not in IMPORTANCE_TYPES:
-            allowed = ", ".join(map(repr, IMPORTANCE_TYPES))
-            raise ValueError(
-                f"importance_type must be one of {allowed}; got {self.importance_type!r}"
-            )
+        check_choice("importance_type", self.importance_type, IMPORTANCE_TYPES)
         return params
 
     def _named_objective(self) -> Objective:
-        if not isinstance(self.objective, str) or self.objective not in self._objectives:
-            raise ValueError(
-                f"objective must be one of {', '.join(map(repr, self._objectives))}; got "
-                f"{self.objective!r}"
-            )
+        check_choice("objective", self.objective, self._objectives)
         return OBJECTIVES[self.objective]
 
     def _fit_boosting(

@@ -13,7 +13,13 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from gpuboost.backend import Backend, on_host
 from gpuboost.config import BoostParams
-from gpuboost.data.checks import check_class_weight, check_numbers, check_weight, class_codes
+from gpuboost.data.checks import (
+    check_class_weight,
+    check_numbers,
+    check_two_classes,
+    check_weight,
+    class_codes,
+)
 from gpuboost.estimators.base import BaseBoost, TreesOfClasses
 from gpuboost.objectives.losses import OBJECTIVES
 
@@ -390,10 +396,7 @@ class GPUBoostClassifier(TreesOfClasses, BaseBoost):
             X, y = self._check_xy(X, y)
             check_classification_targets(y)
             classes, codes = np.unique(y, return_inverse=True)
-            if len(classes) < 2:
-                raise ValueError(
-                    f"y must have at least 2 classes; it has only one class: {classes[0]!r}"
-                )
+            check_two_classes(classes)
             weight = check_weight(on_host(sample_weight), len(X))
             if self.class_weight is not None:
                 by_class = compute_sample_weight(self.class_weight, y)

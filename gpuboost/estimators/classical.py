@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy.sparse import csr_matrix
+from sklearn.base import is_classifier
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -23,7 +24,7 @@ from gpuboost.backend import (
     host_backend,
     n_threads,
 )
-from gpuboost.data.checks import check_weight, to_native
+from gpuboost.data.checks import check_two_classes, check_weight, to_native
 from gpuboost.data.features import FeatureMap
 from gpuboost.data.targets import TreeTargets
 from gpuboost.estimators.base import BaseTrees, TreesOfClasses
@@ -44,6 +45,15 @@ class Training:
     classes: list[np.ndarray] | None
     y: np.ndarray  # (n_rows, n_outputs): class codes or values
     one_column: bool  # one output
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Classes or values of the rows as a user writes them, (n_rows,) if there is one output."""
+        y = self.y
+        if self.classes is not None:
+            decoded = [values[y[:, o]] for o, values in enumerate(self.classes)]
+            y = np.stack(decoded, axis=1)
+        return y[:, 0] if self.one_column else y
 
     def without_weightless_rows(self) -> Training:
         """Only the rows that have a weight, and only their categories; the classes stay."""
@@ -119,12 +129,13 @@ class BaseClassical(BaseTrees):
 
     # --- training data
 
-    def _prepare(self, x: Any, y: Any, sample_weight: Any, classification: bool) -> Training:
+    def _prepare(self, x: Any, y: Any, sample_weight: Any) -> Training:
         """Check and encode everything that ``fit`` gets.
 
         Sets n_features_in_ and feature_names_in_.
         """
-        self._check_on_host(x)
+        if device_of(x) is not None:
+            self._validate_on_device(x, y, reset=True)
         features = None
         if self.categorical_features is not None:
             features = FeatureMap.of_table(x, self.categorical_features)
@@ -142,18 +153,15 @@ class BaseClassical(BaseTrees):
         weight = check_weight(sample_weight, len(x))
         weight = weight if weight.size else np.ones(len(x))
         classes = None
-        if classification:
+        if is_classifier(self):
             check_classification_targets(y[:, 0] if one_column else y)
             parts = [np.unique(y[:, o], return_inverse=True) for o in range(y.shape[1])]
-            classes = [own for own, _ in parts]
-            for own in classes:
-                if len(own) < 2 and self._needs_two_classes:
-                    raise ValueError(
-                        f"y must have at least 2 classes; it has only one class: {own[0]!r}"
-                    )
+            classes = [values for values, _ in parts]
+            if self._needs_two_classes:
+                check_two_classes(classes[0])
             codes = np.stack([inverse for _, inverse in parts], axis=1)
             weight = self._with_class_weight(y[:, 0] if one_column else y, weight)
-            targets = TreeTargets.of_classes(codes, [len(own) for own in classes])
+            targets = TreeTargets.of_classes(codes, [len(values) for values in classes])
             return Training(to_native(x), targets, weight, features, classes, codes, one_column)
         y = np.ascontiguousarray(y, np.float64)
         if not np.isfinite(y).all():
@@ -211,23 +219,17 @@ class BaseClassical(BaseTrees):
         """Number of outputs."""
         return ensemble_of(self).n_outputs
 
-    def _check_x(self, x: Any, reset: bool) -> np.ndarray:
-        self._check_on_host(x)
-        return to_native(self._validate(x, reset=reset))
-
-    def _check_on_host(self, x: Any) -> None:
-        if device_of(x) is not None:
-            raise ValueError(
-                f"X must be on the host: {type(self).__name__} takes no arrays on a device; "
-                "pass a copy of X on the host"
-            )
+    def _validate_on_device(self, x: Any, *y: Any, reset: bool) -> NoReturn:
+        raise ValueError(
+            f"X must be on the host: {type(self).__name__} takes no arrays on a device; pass a "
+            "copy of X on the host"
+        )
 
     def _raw(self, X: Any) -> np.ndarray:
         """What the trees say together, (n_rows, n_channels)."""
         ensemble, x = ensemble_of(self), self.check_rows(X)
         with self._backend(len(x)) as backend:
-            raw: np.ndarray = ensemble.raw(x, backend).T
-            return raw
+            return ensemble.raw(x, backend).T
 
     def _leaves(self, x: np.ndarray) -> np.ndarray:
         """The leaf of each checked row in each tree, (n_rows, n_trees) int32."""
@@ -255,25 +257,11 @@ class BaseClassical(BaseTrees):
     def _by_output(self, values: np.ndarray) -> Any:
         """Class shares (n_rows, n_channels) as scikit-learn hands them out.
 
-        One array, or a list of one for each output.
+        One array, or a list with an array for each output.
         """
-        parts = [values[:, a:b] for a, b in pairwise(ensemble_of(self).first_channel)]
-        return (
-            np.ascontiguousarray(parts[0])
-            if self.n_outputs_ == 1
-            else [np.ascontiguousarray(part) for part in parts]
-        )
-
-    def _labels(self, values: np.ndarray) -> np.ndarray:
-        """The class of highest share for each output, the first among equals."""
-        shares = self._by_output(values)
-        if self.n_outputs_ == 1:
-            labels: np.ndarray = self.classes_[shares.argmax(axis=1)]
-            return labels
-        return np.stack(
-            [own[part.argmax(axis=1)] for own, part in zip(self.classes_, shares, strict=True)],
-            axis=1,
-        )
+        edges = pairwise(ensemble_of(self).first_channel)
+        parts = [np.ascontiguousarray(values[:, a:b]) for a, b in edges]
+        return parts[0] if self.n_outputs_ == 1 else parts
 
 
 class SeveralOutputs(BaseClassical):
@@ -285,15 +273,75 @@ class SeveralOutputs(BaseClassical):
         tags.target_tags.multi_output = True
         return tags
 
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Numbers: the value of a row's leaf, in a forest the mean over the trees. Classes: the
+            one with the highest share in the row's leaf, in a forest the one with the highest mean
+            share or most votes; the first among equals.
+        """
+        return self._predictions(self._raw(X))
+
+    def _predictions(self, values: np.ndarray) -> np.ndarray:
+        """What ``predict`` returns, from the values of the channels (n_rows, n_channels)."""
+        return np.ascontiguousarray(values[:, 0]) if self.n_outputs_ == 1 else values
+
 
 class SeveralLabels(TreesOfClasses):
-    """Their classifiers: several labels for a row are several outputs."""
+    """Classifiers among them: several labels of a row are several outputs."""
 
     def __sklearn_tags__(self) -> Any:
         """Several labels are fine."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
+
+    def _predictions(self, values: np.ndarray) -> np.ndarray:
+        classes = ensemble_of(self).classes or []
+        edges = pairwise(ensemble_of(self).first_channel)
+        best = (values[:, a:b].argmax(axis=1) for a, b in edges)
+        labels = [values_of[codes] for values_of, codes in zip(classes, best, strict=True)]
+        return labels[0] if len(labels) == 1 else np.stack(labels, axis=1)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or list of them
+            Shares of the classes in the row's leaf, in a forest their mean over the trees, or with
+            hard voting the trees' votes. In the order of ``classes_``; one array for each output.
+        """
+        return self._by_output(self._raw(X))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or list of them
+            Logarithms of what ``predict_proba`` returns; minus infinity for a probability of 0.
+        """
+        with np.errstate(divide="ignore"):
+            return self._by_output(np.log(self._raw(X)))
 
 
 def check_middles(data: Training, params: TreeParams) -> None:

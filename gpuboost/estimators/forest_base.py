@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from gpuboost.backend import HostBackend, host_backend
-from gpuboost.config import check_flag
+from gpuboost.config import check_choice, check_flag
 from gpuboost.estimators.base import TrainedInRounds
 from gpuboost.estimators.classical import (
     SeveralLabels,
@@ -39,14 +39,12 @@ from gpuboost.training.trees import (
     VALUE_CRITERIA,
     TreeGrower,
     TreeParams,
-    check_choice,
 )
 
 DEFAULT = TreeParams("gini")
 VOTING = ("soft", "hard")
 SPLITTERS = ("hist", "exact", "midpoint")
 CLASS_WEIGHTS = ("balanced", "balanced_subsample")
-#: Out-of-bag predictions, by whether they are of classes.
 
 #: Parameters of every tree that forests pass on.
 TREE_NAMES = (
@@ -111,13 +109,30 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
                 f"splitter='midpoint', which draws one feature; got {value!r}"
             )
 
-    def _fit_forest(self, x: Any, y: Any, sample_weight: Any, classification: bool) -> None:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers; NaN means missing. Columns named by ``categorical_features`` may hold anything
+            that can be sorted.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes, or for a regressor numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a row of weight 0 is as if it were not there.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         params, tree_params = self._check_params()
         kept: list[Tree] = []
         if self.warm_start and self.__sklearn_is_fitted__():
             kept = trees_to_keep(ensemble_of(self).trees, params.n_estimators)
         with self._unchanged_on_error():
-            data = self._prepare(x, y, sample_weight, classification)
+            data = self._prepare(X, y, sample_weight)
             check_middles(data, tree_params)
             self._check_targets(data)
             with self._training_backend() as backend:
@@ -130,9 +145,10 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
                 self.bags_ = weights.bags
                 grower = TreeGrower(coded, data.targets, tree_params, backend)
                 trees = grow_forest(kept, grower, weights, params, seed)
-                self._set_trained(data, trees, vote=self._hard)
+                self._set_trained(data, trees, vote=getattr(self, "voting", None) == "hard")
                 self._set_out_of_bag(data, backend.host)
                 self._keep_for_later(data, weights, backend.host)
+        return self
 
     def _origin(
         self,
@@ -146,7 +162,7 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
         keeps_seed = warm and hasattr(self.random_state, "randint")
         seed = self.origin_["random_state"] if keeps_seed else self._seed()
         categories = [(f, values.tolist()) for f, values in data.features.categories.items()]
-        classes = None if data.classes is None else [own.tolist() for own in data.classes]
+        classes = None if data.classes is None else [values.tolist() for values in data.classes]
         arrays = coded.columns, coded.n_codes, coded.lower, coded.upper, coded.is_categorical
         return origin_of_trees(
             replace(tree_params, splitter=self.splitter),
@@ -169,10 +185,7 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
         means = out_of_bag(data.x, ensemble_of(self), self.bags_, backend)
         setattr(self, self._oob_name, self._oob_values(means))
         judged = ~np.isnan(means[:, 0]) & (data.weight > 0)
-        y, prediction = (
-            self._truth(data)[judged],
-            self._from_means(np.ascontiguousarray(means[judged])),
-        )
+        y, prediction = data.labels[judged], self._predictions(means[judged])
         metric = self.oob_score if callable(self.oob_score) else self._oob_metric
         self.oob_score_ = float(metric(y, prediction)) if len(y) else float("nan")
 
@@ -197,11 +210,6 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
                 f"{wanted} and float64",
             )
 
-    @property
-    def _hard(self) -> bool:
-        """Whether trees vote for a class instead of adding their shares."""
-        return False
-
     def bag_counts(self, i: int) -> np.ndarray:
         """How often each training row was drawn for tree i, (n_training_rows,)."""
         n_trees = len(ensemble_of(self).trees)
@@ -216,24 +224,6 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
             return self.bags_.counts(i, backend)
 
     # --- predictions
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict targets: the mean of the trees' predictions.
-
-        Or the class with the highest mean share (or most votes).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Predictions.
-        """
-        predictions: np.ndarray = self._from_means(self._raw(X))
-        return predictions
 
     def apply(self, X: Any) -> np.ndarray:
         """Find the leaf of each row in each tree.
@@ -312,30 +302,14 @@ class BaseForestClassifier(SeveralLabels, BaseForest):
             check_choice("class_weight", self.class_weight, CLASS_WEIGHTS)
         return super()._check_params()
 
-    @property
-    def _hard(self) -> bool:
-        return bool(self.voting == "hard")
-
-    def _from_means(self, means: np.ndarray) -> np.ndarray:
-        return self._labels(means)
-
-    def _truth(self, data: Training) -> np.ndarray:
-        """Classes of the training rows."""
-        assert data.classes is not None
-        y = np.stack(
-            [own[codes] for own, codes in zip(data.classes, data.y.T, strict=True)], axis=1
-        )
-        return y[:, 0] if data.one_column else y
-
     def _oob_values(self, means: np.ndarray) -> np.ndarray:
         """Shares (n_rows, n_classes) or (n_rows, most classes, n_outputs).
 
         Classes that an output does not have get 0.
         """
-        shares = self._by_output(means)
         if self.n_outputs_ == 1:
-            only: np.ndarray = shares
-            return only
+            return means
+        shares = self._by_output(means)
         out = np.zeros((len(means), max(part.shape[1] for part in shares), len(shares)))
         for o, part in enumerate(shares):
             out[:, : part.shape[1], o] = part
@@ -346,59 +320,6 @@ class BaseForestClassifier(SeveralLabels, BaseForest):
         """Accuracy: the part of rows with all outputs right."""
         right = y == prediction
         return float((right if right.ndim == 1 else right.all(axis=1)).mean())
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Grow the trees.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Numbers; NaN means missing. Columns named by ``categorical_features`` may hold anything
-            that can be sorted.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a row of weight 0 is as if it were not there.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._fit_forest(X, y, sample_weight, classification=True)
-        return self
-
-    def predict_proba(self, X: Any) -> Any:
-        """Predict the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or a list of one for each output
-            Mean over the trees of the shares of the classes in the row's leaves; with hard voting
-            the trees' votes. In the order of ``classes_``.
-        """
-        return self._by_output(self._raw(X))
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Predict the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or a list of one for each output
-            Logarithms of what ``predict_proba`` gives; -inf for 0.
-        """
-        with np.errstate(divide="ignore"):
-            return self._by_output(np.log(self._raw(X)))
 
 
 class BaseForestRegressor(RegressorMixin, BaseForest):
@@ -463,15 +384,8 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
                 backend,
             )
 
-    def _from_means(self, means: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(means[:, 0]) if self.n_outputs_ == 1 else means
-
-    def _truth(self, data: Training) -> np.ndarray:
-        """Targets of the training rows."""
-        return data.y[:, 0] if data.one_column else data.y
-
     def _oob_values(self, means: np.ndarray) -> np.ndarray:
-        return self._from_means(means)
+        return self._predictions(means)
 
     @staticmethod
     def _oob_metric(y: np.ndarray, prediction: np.ndarray) -> float:
@@ -479,27 +393,6 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
         from sklearn.metrics import r2_score
 
         return float(r2_score(y, prediction))
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Grow the trees.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Numbers; NaN means missing. Columns named by ``categorical_features`` may hold anything
-            that can be sorted.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a row of weight 0 is as if it were not there.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        self._fit_forest(X, y, sample_weight, classification=False)
-        return self
 
     def predict_quantiles(self, X: Any, quantiles: Any) -> np.ndarray:
         """Predict quantiles of the target (a quantile regression forest).

@@ -15,7 +15,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import Bunch
 
 from gpuboost.backend import HostBackend
-from gpuboost.config import Number
+from gpuboost.config import Number, check_choice
 from gpuboost.data.checks import check_weight, class_codes, to_native
 from gpuboost.data.targets import TreeTargets
 from gpuboost.estimators.classical import (
@@ -46,7 +46,6 @@ from gpuboost.training.trees import (
     GrowingTree,
     TreeGrower,
     TreeParams,
-    check_choice,
 )
 
 DEFAULT = TreeParams("gini")
@@ -129,8 +128,7 @@ class BaseDecisionTree(SeveralOutputs):
             raise ValueError(
                 f"feature_probabilities must be finite, not negative and not all zero; got {given}"
             )
-        shares: np.ndarray = given / given.sum()
-        return shares
+        return given / given.sum()
 
     def _fit(self, x: Any, y: Any, sample_weight: Any, params: TreeParams) -> None:
         if self.ccp_alpha != "cv" and not (
@@ -143,7 +141,7 @@ class BaseDecisionTree(SeveralOutputs):
                 stacklevel=3,
             )
         with self._unchanged_on_error():
-            data = self._prepare(x, y, sample_weight, self._criteria is CLASS_CRITERIA)
+            data = self._prepare(x, y, sample_weight)
             folds = self._held_out(data) if self.ccp_alpha == "cv" else []
             data = data.without_weightless_rows()
             check_middles(data, params)
@@ -521,53 +519,6 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
         self._fit(X, y, sample_weight, params)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The most frequent class of each row's leaf, the first among equals.
-        """
-        return self._labels(self._raw(X))
-
-    def predict_proba(self, X: Any) -> Any:
-        """Predict the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or list of them
-            Shares of the classes in the row's leaf, in the order of ``classes_``; one array for
-            each output.
-        """
-        return self._by_output(self._raw(X))
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Predict the logarithm of the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or list of them
-            Minus infinity for classes that the leaf does not have.
-        """
-        with np.errstate(divide="ignore"):
-            return self._by_output(np.log(self._raw(X)))
-
 
 class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     """CART for regression: one decision tree.
@@ -697,19 +648,3 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         """
         self._fit(X, y, sample_weight, self._check_params())
         return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict targets.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            The value of each row's leaf.
-        """
-        values = self._raw(X)
-        return values[:, 0] if self.n_outputs_ == 1 else values

@@ -306,7 +306,7 @@ class Ensemble:
             own = (place[node_of_split], shift[node_of_split], limit[node_of_split])
             walked = (tree_begin, place, shift, limit, left, value)
             self.__dict__["_blocks"] = (*walked, split_begin, *own, asked, leaf_value)
-        return self.__dict__["_blocks"]  # type: ignore[no-any-return]
+        return self.__dict__["_blocks"]
 
 
 def ensemble_of(model: Any) -> Ensemble:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpuboost.backend import Backend
-from gpuboost.config import Number
+from gpuboost.config import Number, check_choice
 from gpuboost.data.array_math import exact_sum, exp
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.tree import Tree
 from gpuboost.scalar import formulas
-from gpuboost.training.trees import GrowingTree, TreeGrower, check_choice
+from gpuboost.training.trees import GrowingTree, TreeGrower
 
 #: What a key is for: the first counter of ``Backend.mix_key``.
 TREES, DRAWS = 11, 12
@@ -187,22 +187,19 @@ def weighted_median(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     reached = np.cumsum(weights[order], axis=1)
     place = (reached >= 0.5 * reached[:, -1:]).argmax(axis=1)
     rows = np.arange(len(values))
-    median: np.ndarray = values[rows, order[rows, place]]
-    return median
+    return values[rows, order[rows, place]]
 
 
 def _shares(weight: np.ndarray, present: np.ndarray) -> np.ndarray:
     """Weights that add up to 1, none of those present too small to count."""
     weight = np.where(present, np.maximum(weight / exact_sum(weight), LEAST_WEIGHT), 0.0)
-    shares: np.ndarray = weight / exact_sum(weight)
-    return shares
+    return weight / exact_sum(weight)
 
 
 def _says(tree: Tree, x: np.ndarray, grower: TreeGrower, backend: Backend) -> np.ndarray:
     """What a tree says of the training rows, (n_rows, n_channels)."""
     one = Ensemble.of_tree(tree, x.shape[1], grower.targets.first_channel)
-    says: np.ndarray = one.raw(x, backend).T
-    return says
+    return one.raw(x, backend).T
 
 
 def _warn(

@@ -1,22 +1,22 @@
 """The bagging loop: each tree is grown on rows drawn with replacement (Breiman 1996).
 
-And what comes of it: trees that a warm start adds to, and what the trees say about the rows
-outside their bags.
+Also warm starts, which add trees to fitted ones, and predictions for the rows outside the bags.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
 import numbers
+import sys
 import warnings
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
 
 from gpuboost.backend import HostBackend
-from gpuboost.config import RANGES, check_flag
+from gpuboost.config import RANGES, check_flag, is_count, is_share
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.tree import Tree
 from gpuboost.progress import Progress
@@ -124,13 +124,7 @@ def check_max_samples(value: Any, bootstrap: bool) -> None:
             "max_samples must be None with bootstrap=False, which gives every row to every "
             f"tree; got {value!r}"
         )
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 1
-    share = (
-        isinstance(value, numbers.Real)
-        and not isinstance(value, numbers.Integral)
-        and 0 < float(value) < math.inf
-    )
-    if not whole and not share:
+    if not is_count(value) and not is_share(value, most=sys.float_info.max):
         raise ValueError(
             f"max_samples must be None, an integer of at least 1 or a number above 0; got {value!r}"
         )
@@ -157,10 +151,7 @@ class TreeWeights:
 
     def of_tree(self, i: int, backend: HostBackend) -> np.ndarray:
         """Weights of the rows in the i-th tree; 0: not in the bag."""
-        if self.bags is None:
-            counts = (self.weight > 0).astype(np.int32)
-        else:
-            counts = self.bags.counts(i, backend)
+        counts = (self.weight > 0) if self.bags is None else self.bags.counts(i, backend)
         weight = self.weight * counts
         return weight if self.balanced is None else weight * balance(self.balanced, counts)
 
@@ -171,19 +162,19 @@ def balance(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
     Several outputs multiply theirs.
     """
     factor = np.ones(len(codes))
-    for own in codes.T:
-        drawn = np.bincount(own, weights=counts)
+    for codes_of_output in codes.T:
+        drawn = np.bincount(codes_of_output, weights=counts)
         there = drawn > 0
         of_class = np.zeros(len(drawn))
         of_class[there] = drawn.sum() / (there.sum() * drawn[there])
-        factor *= of_class[own]
+        factor *= of_class[codes_of_output]
     return factor
 
 
 def votes(value: np.ndarray, first_channel: np.ndarray) -> np.ndarray:
     """1 for the class of highest share of each output, the first among equals."""
     out = np.zeros_like(value)
-    for begin, end in zip(first_channel[:-1], first_channel[1:], strict=True):
+    for begin, end in pairwise(first_channel):
         out[np.arange(len(value)), begin + value[:, begin:end].argmax(axis=1)] = 1.0
     return out
 

@@ -12,7 +12,7 @@ import numpy as np
 from gpuboost.backend import Backend
 from gpuboost.config import BoostParams
 from gpuboost.data.features import FeatureMap
-from gpuboost.dtypes import GROWTH, LEAFWISE, PACKED, ROW
+from gpuboost.dtypes import GROWTH, LEAFWISE, PACKED, ROW, record_of
 from gpuboost.exchange import BoostedTree, DeviceArray, FeatureMatrix, GrowthLimits, ScoreLike
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.tree import Tree
@@ -48,9 +48,7 @@ def growth_limits(
 
 
 def max_steps(params: BoostParams, max_leaves: int) -> int:
-    """Steps in which a tree has to be grown.
-
-    A device that cannot ask how far it is runs all of them.
+    """Steps in which a tree has to be grown; a device that cannot look runs all of them.
 
     A level is a step. Leaf-wise growth gets a step for each split, or, with several splits a step,
     twice what it needs if none is missed.
@@ -58,11 +56,9 @@ def max_steps(params: BoostParams, max_leaves: int) -> int:
     if params.order != LEAFWISE:
         return min(params.depth_limit, max_leaves - 1)
     at_once = params.leaves_per_step
-    return (
-        min(max_leaves - 1, 2 * -(-(max_leaves - 1) // at_once) + at_once.bit_length() - 1)
-        if at_once > 1
-        else max_leaves - 1
-    )
+    if at_once == 1:
+        return max_leaves - 1
+    return min(max_leaves - 1, 2 * -(-(max_leaves - 1) // at_once) + at_once.bit_length() - 1)
 
 
 def share(fraction: float, n: int) -> int:
@@ -212,13 +208,13 @@ class Booster:
         y, weight, arrays = self.host_rows
         raw = self.backend.to_host(self.raw[k])
 
-        def value_of_rows(own: np.ndarray) -> float:
-            own_weight = weight[own] if weight.size else np.ones(len(own))
-            value = float(objective.value_of_leaf(y[own], raw[own], own_weight, arrays[:, own]))
+        def value_of_rows(leaf: np.ndarray) -> float:
+            leaf_weight = weight[leaf] if weight.size else np.ones(len(leaf))
+            value = float(objective.value_of_leaf(y[leaf], raw[leaf], leaf_weight, arrays[:, leaf]))
             if not np.isfinite(value):
                 raise ValueError(
                     f"objective {objective.name!r} gave the leaf value {value!r} in round {number} "
-                    f"(from 0), for a leaf of {len(own)} rows; it must be a finite number"
+                    f"(from 0), for a leaf of {len(leaf)} rows; it must be a finite number"
                 )
             return learning_rate * value
 
@@ -242,10 +238,7 @@ class Booster:
         self.n_checked = n_rounds
 
     def take_trees(self, everything: bool) -> list[Tree]:
-        """Trees that are at hand and have not been taken yet.
-
-        All of them if asked for everything.
-        """
+        """Trees that have not been taken yet: those at hand, or everything after a wait."""
         return [_tree(grown, self.cut_table) for grown in self.grower.take_trees(everything)]
 
 
@@ -271,7 +264,6 @@ def _tree(grown: BoostedTree, cuts: np.ndarray) -> Tree:
 
 def _growth_record(params: BoostParams, limits: GrowthLimits, hessian_counts: bool) -> np.ndarray:
     """What does not change from tree to tree."""
-    record = np.zeros(1, GROWTH)
     min_child_weight, min_samples = float(params.min_child_weight), int(params.min_samples_leaf)
     if hessian_counts:
         min_child_weight, min_samples = max(min_child_weight, float(min_samples)), 1
@@ -291,9 +283,7 @@ def _growth_record(params: BoostParams, limits: GrowthLimits, hessian_counts: bo
         "leaves_per_step": limits.leaves_per_step,
         "max_steps": limits.max_steps,
     }
-    for name, value in fields.items():
-        record[name] = value
-    return record
+    return record_of(GROWTH, fields)
 
 
 @dataclass(frozen=True)
@@ -316,13 +306,8 @@ class Watch:
         report: Any,
         backend: Backend,
     ) -> None:
-        self.params, self.evals, self.metrics, self.report, self.backend = (
-            params,
-            evals,
-            metrics,
-            report,
-            backend,
-        )
+        self.params, self.evals, self.metrics = params, evals, metrics
+        self.report, self.backend = report, backend
         self.results: dict[str, dict[str, list[float]]] = {
             e.name: {m.name: [] for m in metrics} for e in evals
         }

@@ -1,7 +1,4 @@
-"""Classical trees: parameters, targets in fixed point.
-
-And the growth of one tree or of many side by side.
-"""
+"""Classical trees: their parameters, and the growth of one tree or of many side by side."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpuboost.backend import Backend
-from gpuboost.config import NO_DEPTH_LIMIT, Number
+from gpuboost.config import NO_DEPTH_LIMIT, Number, check_choice, is_count, is_share
 from gpuboost.data.targets import TreeTargets
 from gpuboost.dtypes import (
     ABSOLUTE,
@@ -32,6 +29,7 @@ from gpuboost.dtypes import (
     ROW,
     SQUARES,
     TREE_GROWTH,
+    record_of,
 )
 from gpuboost.exchange import ClassicalGrower, FeatureMatrix, GrownTree, TreeJob
 from gpuboost.model.tree import Tree
@@ -109,37 +107,19 @@ class TreeParams:
             return n_features
         if wanted in ("sqrt", "log2") and isinstance(wanted, str):
             return max(1, int(math.sqrt(n_features) if wanted == "sqrt" else math.log2(n_features)))
-        if isinstance(wanted, numbers.Integral) and not isinstance(wanted, bool) and wanted >= 1:
+        if is_count(wanted):
             return min(int(wanted), n_features)
-        if (
-            isinstance(wanted, numbers.Real)
-            and not isinstance(wanted, numbers.Integral)
-            and 0 < wanted <= 1
-        ):
-            return max(1, int(wanted * n_features))
+        if is_share(wanted):
+            return max(1, int(float(wanted) * n_features))
         raise ValueError(
             "max_features must be None, 'sqrt', 'log2', an integer of at least 1 or a number "
             f"above 0 and at most 1; got {wanted!r}"
         )
 
 
-def check_choice(name: str, value: Any, choices: Any) -> None:
-    """Raise unless a value is one of the allowed ones."""
-    if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
-
-
 def _check_rows(name: str, value: Any, least: int) -> None:
-    """A number of rows, or a share of them."""
-    whole = (
-        isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least
-    )
-    share = (
-        isinstance(value, numbers.Real)
-        and not isinstance(value, numbers.Integral)
-        and 0 < float(value) <= 1
-    )
-    if not whole and not share:
+    """Raise unless a value is a number of rows, or a share of them."""
+    if not is_count(value, least) and not is_share(value):
         raise ValueError(
             f"{name} must be an integer of at least {least} or a number above 0 and at most 1; "
             f"got {value!r}"
@@ -147,9 +127,9 @@ def _check_rows(name: str, value: Any, least: int) -> None:
 
 
 def _rows(value: int | float, n_rows: int, least: int) -> int:
-    return (
-        int(value) if isinstance(value, numbers.Integral) else max(least, math.ceil(value * n_rows))
-    )
+    """A number of rows that may be a share of all of them."""
+    is_integer = isinstance(value, numbers.Integral)
+    return int(value) if is_integer else max(least, math.ceil(value * n_rows))
 
 
 @dataclass(frozen=True)
@@ -182,7 +162,7 @@ class TreeGrower:
         self.criterion = (CLASS_CRITERIA if len(targets.classes) else VALUE_CRITERIA)[
             params.criterion
         ]
-        self._own = _OfThread()
+        self._of_thread = _OfThread()
 
     def grow(self, tree: GrowingTree) -> Tree:
         """Grow one tree; may be called from several threads at once."""
@@ -190,12 +170,12 @@ class TreeGrower:
 
     def _grow_together(self, trees: list[GrowingTree]) -> list[Tree]:
         """Grow as many trees as the backend likes to have at once."""
-        if not hasattr(self._own, "grower"):
+        if not hasattr(self._of_thread, "grower"):
             n_ranks = len(self.targets.ranks[1]) if self.criterion == ABSOLUTE else 0
-            self._own.grower = self.backend.make_tree_grower(
+            self._of_thread.grower = self.backend.make_tree_grower(
                 self.coded, self.probability, self.targets.first_channel, n_ranks
             )
-        grown = self._own.grower.grow_together([self._job(tree) for tree in trees])
+        grown = self._of_thread.grower.grow_together([self._job(tree) for tree in trees])
         return [self._finish(tree, one) for tree, one in zip(trees, grown, strict=True)]
 
     def _job(self, tree: GrowingTree) -> TreeJob:
@@ -229,7 +209,7 @@ class TreeGrower:
     def _finish(self, tree: GrowingTree, grown: GrownTree) -> Tree:
         """A grown tree with what its nodes say."""
         targets, nodes = self.targets, grown.nodes
-        node_weight, value, impurity = self._own.grower.describe(
+        node_weight, value, impurity = self._of_thread.grower.describe(
             nodes, grown.rows, tree.weight, targets.classes, targets.y, self.criterion
         )
         inner = nodes["left"] >= 0
@@ -271,7 +251,6 @@ class TreeGrower:
 
     def _growth(self, rows: np.ndarray, total_weight: float, key: np.uint32) -> np.ndarray:
         params, n_rows = self.params, self.coded.n_rows
-        growth = np.zeros(1, TREE_GROWTH)
         min_samples_leaf = _rows(params.min_samples_leaf, n_rows, 1)
         fields = {
             "min_weight_leaf": params.min_weight_fraction_leaf * total_weight,
@@ -290,9 +269,7 @@ class TreeGrower:
             "max_features": params.n_features_drawn(len(self.coded.n_codes)),
             "key": key,
         }
-        for name, value in fields.items():
-            growth[name] = value
-        return growth
+        return record_of(TREE_GROWTH, fields)
 
     def _fixed_values(self, weight: np.ndarray) -> tuple[np.ndarray, float]:
         """Weight times target in fixed point, and its scale.
@@ -302,15 +279,13 @@ class TreeGrower:
         y = self.targets.y
         if not len(y):
             return np.empty(y.shape, np.int64), 1.0
-        if (
-            self.criterion == SQUARES
-        ):  # the middle makes no difference to a variance; the bits are better spent on what does
+        if self.criterion == SQUARES:
+            # the middle makes no difference to a variance; the bits are better spent on what does
             y = y - np.average(y, axis=0, weights=weight)
         # heavy rows leave few steps for the targets: weights are taken in a larger unit then
         unit = power_of_two_below(max(1.0, float(weight[weight > 0].mean()) / HEAVY))
         weight = weight / unit
-        total = (
-            float((np.abs(y) * weight[:, None]).sum(axis=0).max()) + float(weight.sum()) * SMALLEST
-        )
+        total = float((np.abs(y) * weight[:, None]).sum(axis=0).max())
+        total += float(weight.sum()) * SMALLEST
         scale = power_of_two_below(ROOM / total) / 2.0
         return np.rint(np.rint(y * scale) * weight[:, None]).astype(np.int64), scale / unit

@@ -9,7 +9,7 @@ from gpuboost import DecisionTreeClassifier, DecisionTreeRegressor, RandomForest
 
 def test_weights_of_samples_and_classes_are_multiplied():
     x, y = np.arange(4.0)[:, None], np.array(["a", "a", "a", "b"])
-    data = DecisionTreeClassifier(class_weight="balanced")._prepare(x, y, [1, 1, 2, 3], True)
+    data = DecisionTreeClassifier(class_weight="balanced")._prepare(x, y, [1, 1, 2, 3])
     np.testing.assert_allclose(data.weight[:3] / [1, 1, 2], 4 / 6)
     assert data.weight[3] == 3 * 2.0 and data.classes[0].tolist() == ["a", "b"]
     assert data.y[:, 0].tolist() == [0, 0, 0, 1] and data.one_column
@@ -18,14 +18,14 @@ def test_weights_of_samples_and_classes_are_multiplied():
 def test_rows_without_weight_leave_with_their_categories_but_not_with_their_classes():
     frame = pd.DataFrame({"c": ["x", "y", "z", "y"], "v": [1.0, 2.0, 3.0, 4.0]})
     model = DecisionTreeClassifier(categorical_features=["c"])
-    data = model._prepare(frame, [0, 1, 2, 1], [0, 1, 1, 1], True).without_weightless_rows()
+    data = model._prepare(frame, [0, 1, 2, 1], [0, 1, 1, 1]).without_weightless_rows()
     assert data.features.categories[0].tolist() == ["y", "z"]
     np.testing.assert_array_equal(data.x, [[0, 2], [1, 3], [0, 4]])
     assert data.classes[0].tolist() == [0, 1, 2] and len(data.targets.classes) == 3
 
 
 def test_if_all_rows_have_weight_nothing_is_copied():
-    data = DecisionTreeRegressor()._prepare(np.zeros((3, 1)), [1.0, 2.0, 3.0], None, False)
+    data = DecisionTreeRegressor()._prepare(np.zeros((3, 1)), [1.0, 2.0, 3.0], None)
     assert data.without_weightless_rows() is data
 
 
