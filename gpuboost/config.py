@@ -66,7 +66,9 @@ def check_choice(name: str, value: Any, choices: Any) -> None:
 
 def is_count(value: Any, least: int = 1) -> bool:
     """Whether a value is an integer of at least this."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least
+    return (
+        isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least
+    )
 
 
 def is_share(value: Any, most: float = 1.0) -> bool:

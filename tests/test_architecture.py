@@ -196,7 +196,8 @@ NOTHING_TO_TEST = {
 #: Tests of what no single module does.
 OF_EVERYTHING = {
     "test_architecture.py", "test_concurrency.py", "test_determinism.py", "test_docs.py",
-    "test_errors.py", "test_packaging.py", "test_parameters_page.py", "test_recorded_fits.py",
+    "test_errors.py", "test_kernel_benchmarks.py", "test_packaging.py", "test_parameters_page.py",
+    "test_recorded_fits.py",
     "cli/test_main.py",
     "compare/test_vs_peers.py", "cuda/test_options.py", "cuda/test_parity.py",
     "cuda/test_saving.py", "estimators/test_docstrings.py",
@@ -205,8 +206,8 @@ OF_EVERYTHING = {
 
 def module_paths():
     """Paths of modules below ``gpuboost/`` or ``kernels/``, ``tests/`` has the same folders."""
-    own = [path.relative_to(ROOT).parts[1:] for path in SOURCES if path.name != "__init__.py"]
-    return {"/".join(parts) for parts in own}
+    modules = [path for path in SOURCES if path.name != "__init__.py"]
+    return {"/".join(path.relative_to(ROOT).parts[1:]) for path in modules}
 
 
 def file_of_tests(module):

@@ -2,8 +2,7 @@
 
     python -m gpuboost.benchmarks.kernels.bench_predict --rows 100000 --trees 100 --depth 6
 
-Cases: single rows and a handful (walking the trees), many rows given as values (binned in blocks),
-and many rows that are binned already."""
+Cases: single rows and a handful (walking the trees), and many rows (coded in blocks)."""
 
 from __future__ import annotations
 
@@ -31,13 +30,13 @@ def random_tree(rng: np.random.Generator, cuts: np.ndarray, depth: int) -> Tree:
     return Tree(
         feature=feature,
         threshold=np.where(inner, cuts[feature, cut], 0.0),
-        bin=np.where(inner, cut + 1, 0).astype(np.uint8),
         missing_left=(rng.integers(0, 2, n_nodes) * inner).astype(np.uint8),
         left=np.where(inner, 2 * np.arange(n_nodes) + 1, -1).astype(np.int32),
         value=rng.normal(size=(n_nodes, 1)),
         gain=np.zeros(n_nodes),
         cover=np.zeros(n_nodes),
         count=np.zeros(n_nodes, np.int64),
+        first_word=np.full(n_nodes, -1, np.int32),
     )
 
 
@@ -51,17 +50,6 @@ def reference(tree: Tree, x: np.ndarray, depth: int) -> np.ndarray:
     return tree.value[node, 0]
 
 
-def bin_columns(x: np.ndarray, cuts: np.ndarray) -> np.ndarray:
-    """Bins as in training, (n_features, n_rows): 0 is missing, bin b ends at cut b - 1."""
-    bins = np.array(
-        [
-            np.searchsorted(own, column, side="left") + 1
-            for own, column in zip(cuts, x.T, strict=True)
-        ]
-    )
-    return np.where(np.isnan(x.T), 0, bins).astype(np.uint8)
-
-
 def predict(forest: Ensemble, x: np.ndarray, backend: Backend) -> np.ndarray:
     """Sum of all trees for rows given as values."""
     out = np.zeros((1, len(x)))
@@ -69,24 +57,12 @@ def predict(forest: Ensemble, x: np.ndarray, backend: Backend) -> np.ndarray:
     return out[0]
 
 
-def predict_binned(forest: Ensemble, columns: np.ndarray, backend: Backend) -> np.ndarray:
-    """The same for rows that are binned already, tree by tree as boosting does it."""
-    out = np.zeros(columns.shape[1])
-    for tree in forest.trees:
-        backend.add_tree_binned(columns, tree, out)
-    return out
-
-
 def main() -> None:
     args = stage_args(__doc__.splitlines()[0], rows=100_000, trees=100, depth=6)
     rng = np.random.default_rng(0)
-    # cuts are float32 numbers, so that values and bins put a row on the same side
-    cuts = np.sort(rng.normal(size=(N_FEATURES, N_CUTS)).astype(np.float32), axis=1).astype(
-        np.float64
-    )
+    cuts = np.sort(rng.normal(size=(N_FEATURES, N_CUTS)), axis=1)
     x = rng.standard_normal((args.rows, N_FEATURES), dtype=np.float32)
     x[rng.random(x.shape) < 0.05] = np.nan
-    columns = bin_columns(x, cuts)
     trees = [random_tree(rng, cuts, args.depth) for _ in range(args.trees)]
     forest = Ensemble.boosted(trees, np.zeros(1), FeatureMap.of_numbers(N_FEATURES))
     expected = np.sum([reference(tree, x, args.depth) for tree in forest.trees], axis=0)
@@ -96,12 +72,7 @@ def main() -> None:
         for case, n_rows, run in (
             ("1 row", 1, lambda: predict(forest, x[:1], backend)),
             (f"{FEW} rows", FEW, lambda: predict(forest, x[:FEW], backend)),
-            (f"{args.rows:,} rows, values", args.rows, lambda: predict(forest, x, backend)),
-            (
-                f"{args.rows:,} rows, binned",
-                args.rows,
-                lambda: predict_binned(forest, columns, backend),
-            ),
+            (f"{args.rows:,} rows", args.rows, lambda: predict(forest, x, backend)),
         ):
             np.testing.assert_allclose(run(), expected[:n_rows], rtol=1e-12, atol=1e-12)
             calls = args.repeats if n_rows > FEW else 100 * args.repeats

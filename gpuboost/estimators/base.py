@@ -377,8 +377,8 @@ class BaseBoost(TrainedInRounds, BaseTrees):
         ``eval_row_arrays`` those of each eval set.
         """
         eval_arrays = [
-            objective.stack_arrays(own, len(ey), f"the rows of eval_set[{i}]")
-            for i, (own, (_, ey, _)) in enumerate(
+            objective.stack_arrays(by_name, len(ey), f"the rows of eval_set[{i}]")
+            for i, (by_name, (_, ey, _)) in enumerate(
                 zip(eval_row_arrays or [{}] * len(evals), evals, strict=True)
             )
         ]
@@ -403,10 +403,10 @@ class BaseBoost(TrainedInRounds, BaseTrees):
                     ey,
                     ew,
                     base_score,
-                    own,
+                    arrays,
                     backend,
                 )
-                for i, ((ex, ey, ew), own) in enumerate(zip(evals, eval_arrays, strict=True))
+                for i, ((ex, ey, ew), arrays) in enumerate(zip(evals, eval_arrays, strict=True))
             ]
             booster = Booster(
                 features,
@@ -425,13 +425,12 @@ class BaseBoost(TrainedInRounds, BaseTrees):
             ) as progress:
 
                 def report(results: dict[str, dict[str, list[float]]]) -> None:
-                    progress.advance(
-                        note="  ".join(
-                            f"{s}-{m}: {v[-1]:.6g}"
-                            for s, own in results.items()
-                            for m, v in own.items()
-                        )
+                    latest = (
+                        f"{set_name}-{metric}: {scores[-1]:.6g}"
+                        for set_name, of_set in results.items()
+                        for metric, scores in of_set.items()
                     )
+                    progress.advance(note="  ".join(latest))
 
                 return boost(
                     booster,

@@ -114,21 +114,21 @@ class BaseDecisionTree(SeveralOutputs):
         if self.feature_probabilities is None:
             return None
         try:
-            given: np.ndarray = np.asarray(self.feature_probabilities, np.float64)
+            parts: np.ndarray = np.asarray(self.feature_probabilities, np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"feature_probabilities must be numbers; got {self.feature_probabilities!r}"
             ) from error
-        if given.shape != (n_features,):
+        if parts.shape != (n_features,):
             raise ValueError(
                 f"feature_probabilities must have one entry for each of the {n_features} "
-                f"features; got shape {given.shape}"
+                f"features; got shape {parts.shape}"
             )
-        if not np.isfinite(given).all() or (given < 0).any() or not given.any():
+        if not np.isfinite(parts).all() or (parts < 0).any() or not parts.any():
             raise ValueError(
-                f"feature_probabilities must be finite, not negative and not all zero; got {given}"
+                f"feature_probabilities must be finite, not negative and not all zero; got {parts}"
             )
-        return given / given.sum()
+        return parts / parts.sum()
 
     def _fit(self, x: Any, y: Any, sample_weight: Any, params: TreeParams) -> None:
         if self.ccp_alpha != "cv" and not (
@@ -192,18 +192,20 @@ class BaseDecisionTree(SeveralOutputs):
             return GrowingTree(weight, backend.mix_key(self._seed(), TREES, i + 1))
 
         judged: list[tuple[PruningPath, np.ndarray]] = []
-        for rows, own in zip(folds, grower.grow_all(len(folds), without_fold), strict=True):
-            path = weakest_links(own, self._risk(own, data.targets.first_channel))
-            one = Ensemble.of_tree(own, data.x.shape[1], data.targets.first_channel)
+        for rows, tree_of_fold in zip(
+            folds, grower.grow_all(len(folds), without_fold), strict=True
+        ):
+            path = weakest_links(tree_of_fold, self._risk(tree_of_fold, data.targets.first_channel))
+            one = Ensemble.of_tree(tree_of_fold, data.x.shape[1], data.targets.first_channel)
             leaves = one.leaves(data.x[rows], backend)
             losses = node_losses(
-                own,
+                tree_of_fold,
                 leaves[:, 0],
                 data.targets.of_rows(rows),
                 data.weight[rows],
                 self.criterion == "absolute_error",
             )
-            judged.append((path, losses_along(own, path, losses)))
+            judged.append((path, losses_along(tree_of_fold, path, losses)))
         path = weakest_links(tree, self._risk(tree, data.targets.first_channel))
         return choose_alpha(path, judged)
 
@@ -304,10 +306,8 @@ class BaseDecisionTree(SeveralOutputs):
         if self._criteria is VALUE_CRITERIA:
             return TreeTargets.of_values(np.asarray(y, np.float64))
         classes = [self.classes_] if self.n_outputs_ == 1 else self.classes_
-        codes = np.stack(
-            [class_codes("y_val", y[:, o], own) for o, own in enumerate(classes)], axis=1
-        )
-        return TreeTargets.of_classes(codes, [len(own) for own in classes])
+        codes = [class_codes("y_val", y[:, o], known) for o, known in enumerate(classes)]
+        return TreeTargets.of_classes(np.stack(codes, axis=1), [len(known) for known in classes])
 
     # --- the fitted tree
 
