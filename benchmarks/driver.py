@@ -162,8 +162,8 @@ def far_behind(job: Job, runs: dict[str, list[Run]], jobs: list[Job]) -> bool:
     """
     same = [j for j in jobs if (j.workload.name, j.threads) == (job.workload.name, job.threads)]
     fits = [run["fit"] for j in same for run in runs[j.key] if "error" not in run]
-    own = [run["fit"] for run in runs[job.key] if "error" not in run]
-    return not own or min(own) > FAR_BEHIND * min(fits)
+    fits_of_job = [run["fit"] for run in runs[job.key] if "error" not in run]
+    return not fits_of_job or min(fits_of_job) > FAR_BEHIND * min(fits)
 
 
 #: Bytes below which memory growth says nothing: the allocator still has as much from the warm-up.

@@ -60,14 +60,14 @@ class Duel:
 def duels(record: Row) -> list[Duel]:
     """Every library against ours in everything that was measured of both."""
     names = point_names(record)
-    found = []
+    all_duels = []
     for key, rows in groups(record).items():
         ours = next((row["best"] for row in rows if row["peer"] == OURS), {})
         for row in rows:
             for measure in MEASURES:
                 a, b = row["best"].get(measure.key), ours.get(measure.key)
                 if row["peer"] != OURS and a is not None and b is not None:
-                    found.append(
+                    all_duels.append(
                         Duel(
                             names[key],
                             measure,
@@ -77,7 +77,7 @@ def duels(record: Row) -> list[Duel]:
                             verdict(measure, a, b, row.get("loss_gap")),
                         )
                     )
-    return found
+    return all_duels
 
 
 def verdict(
@@ -176,11 +176,12 @@ def text_table(record: Row) -> str:
     best = closest(record)
     if not best:
         return f"Nothing to compare: no point was measured of {OURS} and of another library."
-    shown = [m for m in MEASURES if any(m.key in found for found in best.values())]
+    shown = [m for m in MEASURES if any(m.key in by_measure for by_measure in best.values())]
     lines = [["", *(m.title for m in shown)]]
-    for point, found in best.items():
+    for point, by_measure in best.items():
         cells = [
-            f"{against(found[m.key])} {found[m.key].peer}" if m.key in found else "-" for m in shown
+            f"{against(by_measure[m.key])} {by_measure[m.key].peer}" if m.key in by_measure else "-"
+            for m in shown
         ]
         lines.append([point, *cells])
     widths = [max(len(line[i]) for line in lines) for i in range(len(shown) + 1)]
@@ -199,19 +200,19 @@ def counts(record: Row) -> list[dict[str, Any]]:
     best = closest(record)
     lost = {(duel.point, duel.measure.key) for duel in where_we_lose(record)}
     for measure in MEASURES:
-        found = {
+        of_measure = {
             point: duels_[measure.key] for point, duels_ in best.items() if measure.key in duels_
         }
-        if found:
-            behind = sum((point, measure.key) in lost for point in found)
-            ahead = sum(duel.verdict == AHEAD for duel in found.values())
+        if of_measure:
+            behind = sum((point, measure.key) in lost for point in of_measure)
+            ahead = sum(duel.verdict == AHEAD for duel in of_measure.values())
             out.append(
                 {
                     "measure": measure,
-                    "points": len(found),
+                    "points": len(of_measure),
                     AHEAD: ahead,
                     BEHIND: behind,
-                    EVEN: len(found) - ahead - behind,
+                    EVEN: len(of_measure) - ahead - behind,
                 }
             )
     return out

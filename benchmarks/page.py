@@ -146,17 +146,17 @@ def content(record: Row) -> dict[str, Any]:
 
 def warnings(record: Row) -> list[str]:
     """What a reader must know before any number."""
-    found = []
+    sentences = []
     if record.get("emulated"):
-        found.append(
+        sentences.append(
             "Measured on the emulated CUDA device: a test of the programs. The times mean nothing."
         )
     if record["scale"] != 1.0:
-        found.append(f"Rows were scaled by {record['scale']:g}: a trial, not a result.")
+        sentences.append(f"Rows were scaled by {record['scale']:g}: a trial, not a result.")
     if not record.get("complete", True):
-        found.append("The run was interrupted: only what had been measured until then is here.")
+        sentences.append("The run was interrupted: only what had been measured until then is here.")
     if record["repeat"] < 2:
-        found.append("Everything was measured once: differences of some percent mean little.")
+        sentences.append("Everything was measured once: differences of some percent mean little.")
     names = report.point_names(record)
     cores = record["machine"]["cores"]
     disturbed = {
@@ -166,23 +166,23 @@ def warnings(record: Row) -> list[str]:
     }
     if disturbed:
         point, line = next(iter(disturbed.items()))
-        found.append(
+        sentences.append(
             f"Other work went on at {', '.join(disturbed)}: such times say little and should "
             "be measured again."
         )
-        found.append(f"{point}, for one: {line.replace('*', '')}")
+        sentences.append(f"{point}, for one: {line.replace('*', '')}")
     if not any(row["peer"] == OURS and row["best"] for row in record["results"]):
-        found.append(f"{OURS} itself was not measured: there is nothing to compare with.")
-    return found
+        sentences.append(f"{OURS} itself was not measured: there is nothing to compare with.")
+    return sentences
 
 
 def summary(record: Row) -> list[dict[str, Any]]:
     """For each point the closest library in each measure."""
     out = []
-    for point, found in findings.closest(record).items():
+    for point, duels in findings.closest(record).items():
         cells = []
         for measure in MEASURES:
-            duel = found.get(measure.key)
+            duel = duels.get(measure.key)
             cells.append(
                 duel
                 and {

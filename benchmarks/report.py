@@ -56,11 +56,11 @@ def point_names(record: Row) -> dict[tuple[str, int], str]:
             )
     names = {}
     for key in groups(record):
-        found = places.get(key)
-        if found is None:
+        matches = places.get(key)
+        if matches is None:
             names[key] = f"{key[0]}, {key[1]} thread{'s' if key[1] > 1 else ''}"
         else:
-            names[key] = found[0] if len(found) == 1 else "base point"
+            names[key] = matches[0] if len(matches) == 1 else "base point"
     return names
 
 

@@ -147,14 +147,14 @@ def measure_predict(peer: Peer, data: Data, where: Where, losses_file: Path) -> 
     prediction = where.take(predict())
     losses = datasets.row_losses(data.task, data.y_test, prediction)
     np.save(losses_file, losses)
-    found = {
+    scores = {
         "predict": best_of(predict, PREDICT_CALLS, budget=PREDICT_SECONDS),
         "loss": datasets.mean_loss(data.task, losses),
     }
     if data.task != "regression":
         labels = prediction > 0.5 if data.task == "binary" else prediction.argmax(axis=1)
-        found["accuracy"] = accuracy(data.y_test, labels)
-    return found
+        scores["accuracy"] = accuracy(data.y_test, labels)
+    return scores
 
 
 def measure_latency(peer: Peer, data: Data) -> float:

@@ -63,15 +63,15 @@ def gains(cells: np.ndarray) -> np.ndarray:
     return out
 
 
-def check_split(found: np.ndarray, all_gains: np.ndarray) -> None:
-    """The split found has the best gain of all (n_features, 2, 256).
+def check_split(split: np.ndarray, all_gains: np.ndarray) -> None:
+    """The split has the best gain of all (n_features, 2, 256).
 
     And it is the gain of that cut.
     """
     best = all_gains.max()
-    np.testing.assert_allclose(found["gain"], best, rtol=1e-9)
+    np.testing.assert_allclose(split["gain"], best, rtol=1e-9)
     # without missing values the direction is a matter of taste
-    at = all_gains[found["feature"], :, found["bin"]]
+    at = all_gains[split["feature"], :, split["bin"]]
     np.testing.assert_allclose(at.max(), best, rtol=1e-9)
 
 
@@ -110,7 +110,7 @@ class Stage:
         self.pairs["small"] = np.arange(0, n_nodes, 2)
         self.pairs["large"] = np.arange(1, n_nodes, 2)
         self.masks = np.empty((n_nodes, 0), np.uint8)
-        self.found = np.zeros((n_nodes, 1), SPLIT)
+        self.splits = np.zeros((n_nodes, 1), SPLIT)
 
     def reset(self, inherits: bool) -> None:
         """Histograms as they are before the search.
@@ -135,13 +135,13 @@ class Stage:
             self.masks,
             self.pool,
             None,
-            self.found,
+            self.splits,
         )
 
     def all_gains(self) -> np.ndarray:
         """Reference gains, (n_nodes, n_features, 2, 256)."""
         cells = self.cells.reshape(self.n_nodes, self.n_features, HIST_STRIDE)
-        return np.array([[gains(own) for own in node] for node in cells])
+        return np.array([[gains(histogram) for histogram in node] for node in cells])
 
 
 def random_histograms(rng: np.random.Generator, n_nodes: int, n_features: int) -> np.ndarray:
@@ -169,8 +169,8 @@ def check(stage: Stage) -> None:
         stage.reset(inherits)
         stage.run(scan_pairs)
         np.testing.assert_array_equal(stage.pool, stage.cells)
-        for found, own in zip(stage.found[:, 0], all_gains, strict=True):
-            check_split(found, own)
+        for best, gains_of_node in zip(stage.splits[:, 0], all_gains, strict=True):
+            check_split(best, gains_of_node)
     # a node without missing values takes the same cut in both directions; a cut it may not take
     # adds nothing
     both = np.where(
@@ -178,7 +178,7 @@ def check(stage: Stage) -> None:
     )
     stage.reset(False)
     stage.run(scan_level)
-    check_split(stage.found[0, 0], np.where(np.isneginf(both), 0.0, both).sum(axis=0))
+    check_split(stage.splits[0, 0], np.where(np.isneginf(both), 0.0, both).sum(axis=0))
 
 
 def main() -> None:
