@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gpuboost.cli.common import FAILED, CliError
+from gpuboost.cli.common import FAILED, CliError, Options
 from gpuboost.tables import FORMATS, Table, open_table
 
 ABOUT_TABLES = """\
@@ -24,21 +24,18 @@ tables:
 """
 
 
-def add_table_options(parser: argparse.ArgumentParser) -> None:
-    """Options on how to read a table."""
-    parser.add_argument(
-        "--format", choices=FORMATS, help="format of the tables, if their names do not tell"
-    )
-    parser.add_argument(
-        "--delimiter",
-        metavar="C",
-        help="what stands between the fields of CSV and TSV, such as ';' or '\\t'",
-    )
-    parser.add_argument(
-        "--no-header",
-        action="store_true",
-        help="the first line of CSV and TSV is a row: columns are c0, c1, ...",
-    )
+#: How to read a table.
+TABLE_OPTIONS: Options = {
+    "--format": {"choices": FORMATS, "help": "format of the tables, if their names do not tell"},
+    "--delimiter": {
+        "metavar": "C",
+        "help": "what stands between the fields of CSV and TSV, such as ';' or '\\t'",
+    },
+    "--no-header": {
+        "action": "store_true",
+        "help": "the first line of CSV and TSV is a row: columns are c0, c1, ...",
+    },
+}
 
 
 def open_with_options(path: str, args: argparse.Namespace, keep: bool = True) -> Table:

@@ -20,7 +20,7 @@ from gpuboost.backend import n_threads
 from gpuboost.benchmarks.datasets import METRICS, Data, held_out_loss, split_rows
 from gpuboost.benchmarks.peers import OURS, PEERS, Settings, available
 from gpuboost.benchmarks.workloads import make
-from gpuboost.cli.common import add_json, say, write_json
+from gpuboost.cli.common import JSON_OPTION, Options, say, write_json
 from gpuboost.cli.data_options import columns_found
 from gpuboost.estimators.base import name_columns
 from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
@@ -58,27 +58,25 @@ SETTINGS = Settings(trees=100, order="leafwise", leaves=8)
 #: begun.
 REPEAT, COMPARE_SECONDS = 3, 15.0
 SECOND_METRIC = {"binary": "accuracy", "multiclass": "accuracy", "regression": "R2"}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
-    parser.add_argument(
-        "--data", choices=DATA, default="breast-cancer", help="data set (default: breast-cancer)"
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path(),
-        metavar="FOLDER",
-        help="where to write model and report (default: here)",
-    )
-    parser.add_argument(
-        "--csv",
-        type=Path,
-        metavar="FILE",
-        help="write the data there as a table, with its target in the column target",
-    )
-    add_json(parser)
+OPTIONS: Options = {
+    "--data": {
+        "choices": DATA,
+        "default": "breast-cancer",
+        "help": "data set (default: breast-cancer)",
+    },
+    "--out": {
+        "type": Path,
+        "default": Path(),
+        "metavar": "FOLDER",
+        "help": "where to write model and report (default: here)",
+    },
+    "--csv": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "write the data there as a table, with its target in the column target",
+    },
+    **JSON_OPTION,
+}
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.cli.common import CliError, add_json, say, write_json
+from gpuboost.cli.common import JSON_OPTION, CliError, Options, say, write_json
 from gpuboost.cli.data_options import (
     ABOUT_TABLES,
-    add_table_options,
+    TABLE_OPTIONS,
     check_output,
     columns_found,
     names,
@@ -47,35 +47,25 @@ examples:
 """
 #: Bytes of rows that are predicted at once.
 BLOCK_BYTES = 1 << 24
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
-    parser.add_argument(
-        "model", metavar="MODEL", help="a model that was saved by train or save_model"
-    )
-    parser.add_argument("data", metavar="DATA", help="the table to predict; - for standard input")
-    parser.add_argument(
-        "--out",
-        metavar="FILE",
-        default="-",
-        help="where to write the predictions (default: standard output)",
-    )
-    parser.add_argument(
-        "--proba", action="store_true", help="write the probability of each class, too"
-    )
-    parser.add_argument("--raw", action="store_true", help="write raw scores, too")
-    parser.add_argument(
-        "--id",
-        metavar="COLUMNS",
-        help="columns of the table to keep in the result, with commas between them",
-    )
-    parser.add_argument(
-        "--drop", metavar="COLUMNS", help="columns to leave out, for models that know no names"
-    )
-    add_table_options(parser)
-    parser.add_argument("--quiet", action="store_true", help="print errors only")
-    add_json(parser)
+OPTIONS: Options = {
+    "model": {"metavar": "MODEL", "help": "a model that was saved by train or save_model"},
+    "data": {"metavar": "DATA", "help": "the table to predict; - for standard input"},
+    "--out": {
+        "metavar": "FILE",
+        "default": "-",
+        "help": "where to write the predictions (default: standard output)",
+    },
+    "--proba": {"action": "store_true", "help": "write the probability of each class, too"},
+    "--raw": {"action": "store_true", "help": "write raw scores, too"},
+    "--id": {
+        "metavar": "COLUMNS",
+        "help": "columns of the table to keep in the result, with commas between them",
+    },
+    "--drop": {"metavar": "COLUMNS", "help": "columns to leave out, for models that know no names"},
+    **TABLE_OPTIONS,
+    "--quiet": {"action": "store_true", "help": "print errors only"},
+    **JSON_OPTION,
+}
 
 
 def run(args: argparse.Namespace) -> int:

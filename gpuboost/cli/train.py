@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from gpuboost.backend import automatic_device, n_threads
-from gpuboost.cli.common import CliError, add_json, say, write_json
+from gpuboost.cli.common import JSON_OPTION, CliError, Options, say, write_json
 from gpuboost.cli.data_options import (
     ABOUT_TABLES,
-    add_table_options,
+    TABLE_OPTIONS,
     check_output,
     columns_found,
     names,
@@ -60,52 +60,42 @@ examples:
 HELD_OUT, ENOUGH_ROWS = 0.1, 200
 #: Training rows that metrics are computed on, from the first one.
 SCORED_ROWS = 100_000
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
-    parser.add_argument("data", metavar="DATA", help="the table to train on; - for standard input")
-    parser.add_argument(
-        "parameters", metavar="key=value", nargs="*", help="parameters of the model"
-    )
-    parser.add_argument(
-        "--target", metavar="COLUMN", help="the column to predict (y for NPZ and LibSVM)"
-    )
-    parser.add_argument(
-        "--task",
-        choices=TASKS,
-        default="auto",
-        help="what to predict: classes or numbers (default: by the target)",
-    )
-    parser.add_argument(
-        "--model", choices=tuple(MODELS), default="boost", help="kind of model (default: boost)"
-    )
-    parser.add_argument(
-        "--valid", metavar="FILE", help="a table to measure the model on, and for early stopping"
-    )
-    parser.add_argument(
-        "--valid-fraction",
-        metavar="F",
-        type=float,
-        help="share of the rows to hold out for that (default: 0.1)",
-    )
-    parser.add_argument("--params", metavar="FILE", help="a TOML file of parameters")
-    parser.add_argument(
-        "--drop", metavar="COLUMNS", help="columns to leave out, with commas between them"
-    )
-    parser.add_argument("--weight", metavar="COLUMN", help="the column of weights")
-    add_table_options(parser)
-    parser.add_argument(
-        "--out",
-        metavar="FILE",
-        default="model.gb",
-        help="where to write the model (default: model.gb)",
-    )
-    parser.add_argument(
-        "--report", metavar="FILE", help="where to write a page about the model, as HTML"
-    )
-    parser.add_argument("--quiet", action="store_true", help="print errors only")
-    add_json(parser)
+OPTIONS: Options = {
+    "data": {"metavar": "DATA", "help": "the table to train on; - for standard input"},
+    "parameters": {"metavar": "key=value", "nargs": "*", "help": "parameters of the model"},
+    "--target": {"metavar": "COLUMN", "help": "the column to predict (y for NPZ and LibSVM)"},
+    "--task": {
+        "choices": TASKS,
+        "default": "auto",
+        "help": "what to predict: classes or numbers (default: by the target)",
+    },
+    "--model": {
+        "choices": tuple(MODELS),
+        "default": "boost",
+        "help": "kind of model (default: boost)",
+    },
+    "--valid": {
+        "metavar": "FILE",
+        "help": "a table to measure the model on, and for early stopping",
+    },
+    "--valid-fraction": {
+        "metavar": "F",
+        "type": float,
+        "help": "share of the rows to hold out for that (default: 0.1)",
+    },
+    "--params": {"metavar": "FILE", "help": "a TOML file of parameters"},
+    "--drop": {"metavar": "COLUMNS", "help": "columns to leave out, with commas between them"},
+    "--weight": {"metavar": "COLUMN", "help": "the column of weights"},
+    **TABLE_OPTIONS,
+    "--out": {
+        "metavar": "FILE",
+        "default": "model.gb",
+        "help": "where to write the model (default: model.gb)",
+    },
+    "--report": {"metavar": "FILE", "help": "where to write a page about the model, as HTML"},
+    "--quiet": {"action": "store_true", "help": "print errors only"},
+    **JSON_OPTION,
+}
 
 
 def run(args: argparse.Namespace) -> int:

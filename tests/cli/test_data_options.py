@@ -7,9 +7,9 @@ import warnings
 
 import pytest
 
-from gpuboost.cli.common import CliError
+from gpuboost.cli.common import CliError, add_options
 from gpuboost.cli.data_options import (
-    add_table_options,
+    TABLE_OPTIONS,
     check_output,
     columns_found,
     names,
@@ -27,7 +27,7 @@ def test_tables_are_read_as_the_options_say(tmp_path, delimiter):
     path = tmp_path / "table.txt"
     path.write_text("1\t2\n3\t4\n")
     parser = argparse.ArgumentParser()
-    add_table_options(parser)
+    add_options(parser, TABLE_OPTIONS)
     args = parser.parse_args(["--format", "csv", "--delimiter", delimiter, "--no-header"])
     table = open_with_options(str(path), args)
     assert table.names == ["c0", "c1"]
