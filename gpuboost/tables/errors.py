@@ -34,6 +34,15 @@ def check_columns(
             )
 
 
+def check_distinct(where: str, names: Sequence[str]) -> None:
+    """Raise if two columns have the same name."""
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise TableError(
+                f"{where}: columns {names.index(name) + 1} and {i + 1} have the same name, {name!r}"
+            )
+
+
 def shortened(names: Sequence[str], most: int = 12) -> str:
     """Names as a list for a sentence; the first few of many."""
     text = ", ".join(map(str, names[:most]))
