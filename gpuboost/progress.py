@@ -1,6 +1,6 @@
 """What users see while long work goes on.
 
-A bar on a terminal, plain lines elsewhere, nothing unless asked.
+That is a bar on a terminal, plain lines elsewhere, and nothing unless asked for.
 """
 
 from __future__ import annotations
@@ -8,8 +8,6 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from types import TracebackType
-from typing import Any
 
 #: Most lines that a piece of work prints where there is no terminal and no other number was asked
 #: for, and least seconds between two.
@@ -38,13 +36,8 @@ class Progress:
         self, total: int | None, label: str, unit: str, verbose: int = 1, scaled: bool = False
     ) -> None:
         self.total, self.label, self.unit = total, label, unit
-        self._done, self._note, self._lock, self._start = (
-            0,
-            "",
-            threading.Lock(),
-            time.perf_counter(),
-        )
-        self._bar: Any = None
+        self._done, self._note, self._bar = 0, "", None
+        self._lock, self._start = threading.Lock(), time.perf_counter()
         self._every, self._said, self._next = 0, 0, 0.0
         if verbose == 1 and sys.stderr.isatty():
             from tqdm import tqdm
@@ -105,11 +98,6 @@ class Progress:
         """Begin."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close, also after an error."""
         self.close()

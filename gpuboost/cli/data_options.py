@@ -1,4 +1,4 @@
-"""Options that commands share which read tables, and checks of files to write."""
+"""What commands that read tables share: their options, and checks of files to write."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import os
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from gpuboost.cli.common import FAILED, CliError, Options
 from gpuboost.tables import FORMATS, Table, open_table
@@ -38,10 +38,13 @@ TABLE_OPTIONS: Options = {
 }
 
 
-def open_with_options(path: str, args: argparse.Namespace, keep: bool = True) -> Table:
-    """A table, read as the options say."""
+@contextmanager
+def open_with_options(path: str, args: argparse.Namespace, keep: bool = True) -> Iterator[Table]:
+    """A table, read as the options say; its file is closed at the end of the block."""
     delimiter = "\t" if args.delimiter in ("\\t", "tab") else args.delimiter
-    return open_table(path, args.format, delimiter, not args.no_header, keep)
+    table = open_table(path, args.format, delimiter, not args.no_header, keep)
+    with closing(table.source):
+        yield table
 
 
 def names(text: str | None) -> list[str]:
@@ -62,9 +65,9 @@ def naming(path: str) -> Iterator[None]:
 
 @contextmanager
 def columns_found() -> Iterator[None]:
-    """Hand matrices to a model that knows names of features.
+    """Hand matrices without names to a model that knows the names of its features.
 
-    Its columns were found by their names before.
+    The columns of the matrices were found by these names before.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")

@@ -116,7 +116,8 @@ class DemoSet:
             writer = csv.writer(text)
             writer.writerow([*self.names, "target"])
             writer.writerows(
-                [*row, own] for row, own in zip(self.source.data.tolist(), y.tolist(), strict=True)
+                [*row, value]
+                for row, value in zip(self.source.data.tolist(), y.tolist(), strict=True)
             )
             text.detach()
 
@@ -144,12 +145,9 @@ def run(args: argparse.Namespace) -> int:
     compile_seconds = _compile(data)
     model, seconds = _train(data)
     rows = _compare(data)
-    model_path, report_path = (
-        args.out / f"gpuboost-{args.data}.gb",
-        args.out / f"gpuboost-{args.data}.html",
-    )
+    model_path = args.out / f"gpuboost-{args.data}.gb"
     model.save_model(model_path)
-    report_path = _report(model, data, report_path, model_path, seconds)
+    report_path = _report(model, data, args.out / f"gpuboost-{args.data}.html", model_path, seconds)
     record = {
         "data": args.data,
         "task": data.task,
@@ -246,16 +244,18 @@ def _compare(data: DemoSet) -> list[dict[str, Any]]:
 
 def _report(model: Any, data: DemoSet, path: Path, model_path: Path, seconds: float) -> Path | None:
     """The report page, if its packages are installed."""
-    parts, train = data.parts, (data.parts.x_train, data.parts.y_train)
-    options = {
-        "title": f"gpuboost demo: {data.name}",
-        "train": train,
-        "timings": {"fit": seconds},
-        "model_path": model_path,
-    }
+    parts = data.parts
     try:
         with columns_found():
-            model.report(path, parts.x_test, parts.y_test, **options)
+            model.report(
+                path,
+                parts.x_test,
+                parts.y_test,
+                title=f"gpuboost demo: {data.name}",
+                train=(parts.x_train, parts.y_train),
+                timings={"fit": seconds},
+                model_path=model_path,
+            )
     except ImportError as error:
         say(f"no report page: {error}")
         return None
@@ -273,13 +273,11 @@ def _print(record: dict[str, Any], data: DemoSet) -> None:
         )
     print(
         "\nSame settings and one thread for all, their fastest fit; figures on rows that no "
-        "library has seen."
-    )
-    print(
+        "library has seen.\n"
         f"Trained with 1 thread and with {n_threads(None)}: the same model, bit for bit, "
-        f"{record['fingerprint'][:16]}..."
+        f"{record['fingerprint'][:16]}...\n\n"
+        f"model   {record['model']}"
     )
-    print(f"\nmodel   {record['model']}")
     if record["report"]:
         print(f"report  {record['report']}")
     print(f"\nnext: gpuboost inspect {record['model']}, or gpuboost train YOUR.csv --target COLUMN")

@@ -80,19 +80,16 @@ def run(args: argparse.Namespace) -> int:
     model = load_model(args.model)
     methods = _methods(on_numbers(model), args)
     begin = time.perf_counter()
-    table = open_with_options(args.data, args, keep=False)
-    try:
+    with open_with_options(args.data, args, keep=False) as table:
         columns = _columns(model, table, names(args.drop), tell)
         kept = names(args.id)
         check_columns(table.source.label, kept, table.names)
         n_rows = 0
         progress = Progress(table.total, "predicting", table.unit, int(not args.quiet), scaled=True)
         with progress, naming(args.out), open_writer(args.out) as writer:
-            for x, own in _blocks(table, columns, kept, progress):
-                writer.write(own | _predictions(model, x, methods, own))
+            for x, kept_columns in _blocks(table, columns, kept, progress):
+                writer.write(kept_columns | _predictions(model, x, methods, kept))
                 n_rows += len(x)
-    finally:
-        table.source.close()
     notes = columns.unknown_texts()
     for note in notes:
         tell(f"note: {note}")
@@ -118,16 +115,13 @@ def run(args: argparse.Namespace) -> int:
 def _methods(model: Any, args: argparse.Namespace) -> dict[str, Any]:
     """What to ask the model, by the name of the result's columns."""
     methods = {"prediction": model.predict}
-    for asked, method, name in (
-        (args.proba, "predict_proba", "probability"),
-        (args.raw, "decision_function", "raw"),
+    for option, method, name in (
+        ("proba", "predict_proba", "probability"),
+        ("raw", "decision_function", "raw"),
     ):
-        if asked:
+        if getattr(args, option):
             if not hasattr(model, method):
-                raise CliError(
-                    f"--{'proba' if name == 'probability' else 'raw'}: a "
-                    f"{type(model).__name__} has no {method}"
-                )
+                raise CliError(f"--{option}: a {type(model).__name__} has no {method}")
             methods[name] = getattr(model, method)
     return methods
 
@@ -174,10 +168,9 @@ def _blocks(
     n_features = len(columns.columns)
     size = max(256, BLOCK_BYTES // (8 * n_features))
     block = np.empty((size, n_features), table.dtype(columns.columns))
-    only_kept = {name for name in kept if name not in columns.columns}
-    wanted = [*columns.columns, *(name for name in kept if name in only_kept)]
     # what is only kept is read as it stands: numbers of customers keep all of their digits
-    as_text = columns.text | only_kept
+    only_kept = [name for name in kept if name not in columns.columns]
+    wanted, as_text = [*columns.columns, *only_kept], columns.text | set(only_kept)
     filled, parts = 0, []
     for batch in table.batches(wanted, as_text, progress.advance):
         features, done = columns.features(batch), 0
@@ -209,14 +202,14 @@ def _joined(parts: list[dict[str, Any]], kept: list[str]) -> dict[str, Any]:
 
 
 def _predictions(
-    model: Any, x: np.ndarray, methods: dict[str, Any], own: dict[str, Any]
+    model: Any, x: np.ndarray, methods: dict[str, Any], kept: list[str]
 ) -> dict[str, np.ndarray]:
     """Columns of the result."""
     out: dict[str, np.ndarray] = {}
     with columns_found():
         for name, method in methods.items():
             out |= _named(name, method(x), getattr(model, "classes_", None))
-    for name in own:
+    for name in kept:
         if name in out:
             raise CliError(f"--id {name}: the result has a column of this name already")
     return out
@@ -226,8 +219,8 @@ def _named(name: str, values: Any, classes: Any) -> dict[str, np.ndarray]:
     """One column, or one for each class or output."""
     if isinstance(values, list):  # one matrix of probabilities for each output
         parts = [
-            _named(f"{name}_{o}", part, own)
-            for o, (part, own) in enumerate(zip(values, classes, strict=True))
+            _named(f"{name}_{o}", part, labels)
+            for o, (part, labels) in enumerate(zip(values, classes, strict=True))
         ]
         return {key: column for part in parts for key, column in part.items()}
     if values.ndim == 1:

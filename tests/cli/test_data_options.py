@@ -29,9 +29,8 @@ def test_tables_are_read_as_the_options_say(tmp_path, delimiter):
     parser = argparse.ArgumentParser()
     add_options(parser, TABLE_OPTIONS)
     args = parser.parse_args(["--format", "csv", "--delimiter", delimiter, "--no-header"])
-    table = open_with_options(str(path), args)
-    assert table.names == ["c0", "c1"]
-    table.source.close()
+    with open_with_options(str(path), args) as table:
+        assert table.names == ["c0", "c1"]
 
 
 def test_output_is_checked_before_any_work(tmp_path):
