@@ -127,7 +127,7 @@ def _no_cuda(problem: str) -> Finding:
 def _driver() -> tuple[int, int] | None:
     """(CUDA version, devices) of the NVIDIA driver, None if there is none.
 
-    Asked without CuPy, which may be what is missing.
+    The driver is asked without CuPy, which may be what is missing.
     """
     try:
         driver = ctypes.CDLL("nvcuda.dll" if platform.system() == "Windows" else "libcuda.so.1")
@@ -238,7 +238,8 @@ def _kernel_rates(n_rows: int) -> tuple[dict[str, tuple[float, str]], dict[str, 
             Summary.of(x_there, np.empty(0)), 256, backend
         )
         binned = features.matrix(x_there, backend, by_rows=True)
-        # the first loads the kernels; only the first tree of a booster is launched kernel by kernel
+        # the first booster loads the kernels; a booster's first tree is launched kernel by kernel,
+        # its later ones are not
         for _ in range(2):
             booster = Booster(
                 features,

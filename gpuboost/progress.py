@@ -38,7 +38,7 @@ class Progress:
         self.total, self.label, self.unit = total, label, unit
         self._done, self._note, self._bar = 0, "", None
         self._lock, self._start = threading.Lock(), time.perf_counter()
-        self._every, self._said, self._next = 0, 0, 0.0
+        self._every, self._reported, self._next = 0, 0, 0.0
         if verbose == 1 and sys.stderr.isatty():
             from tqdm import tqdm
 
@@ -68,13 +68,13 @@ class Progress:
                 self._bar.update(steps)
             elif (
                 self._every
-                and self._done // self._every > self._said // self._every
+                and self._done // self._every > self._reported // self._every
                 and time.perf_counter() >= self._next
             ):
                 self._say()
 
     def _say(self) -> None:
-        self._said, self._next = self._done, time.perf_counter() + self._pause
+        self._reported, self._next = self._done, time.perf_counter() + self._pause
         seconds = time.perf_counter() - self._start
         left = ""
         if self.total and self._done < self.total:
@@ -91,7 +91,7 @@ class Progress:
         """Leave the bar as it is and go on to the next line."""
         if self._bar is not None:
             self._bar.close()
-        elif self._every and self._said != self._done:
+        elif self._every and self._reported != self._done:
             self._say()
 
     def __enter__(self) -> Progress:

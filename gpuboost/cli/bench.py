@@ -131,7 +131,7 @@ EXCLUSIVE: Options = {
         "help": "all workloads and sweeps, best of 2",
     },
 }
-#: Those of which nothing was said are None, as presets fill them.
+#: Options that a command line does not have are None, and presets fill them in.
 OPTIONS: Options = {
     "--workloads": {
         "type": _choice(list(WORKLOADS)),
@@ -325,7 +325,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _warn_if_busy() -> None:
-    """Say so if other work goes on.
+    """Warn if other work goes on.
 
     Libraries that spin at barriers then look far slower than they are.
     """

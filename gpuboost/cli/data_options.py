@@ -64,7 +64,7 @@ def naming(path: str) -> Iterator[None]:
 
 
 @contextmanager
-def columns_found() -> Iterator[None]:
+def without_name_warnings() -> Iterator[None]:
     """Hand matrices without names to a model that knows the names of its features.
 
     The columns of the matrices were found by these names before.

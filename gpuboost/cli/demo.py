@@ -21,7 +21,7 @@ from gpuboost.benchmarks.datasets import METRICS, Data, held_out_loss, split_row
 from gpuboost.benchmarks.peers import OURS, PEERS, Settings, available
 from gpuboost.benchmarks.workloads import make
 from gpuboost.cli.common import JSON_OPTION, Options, say, write_json
-from gpuboost.cli.data_options import columns_found
+from gpuboost.cli.data_options import without_name_warnings
 from gpuboost.estimators.base import name_columns
 from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.objectives import scores
@@ -214,7 +214,7 @@ def _train(data: DemoSet) -> tuple[Any, float]:
 def _compare(data: DemoSet) -> list[dict[str, Any]]:
     """Time and held-out figures of every library that is installed, in turns.
 
-    With one thread each: the sets are small.
+    Each library has one thread, as the sets are small.
     """
     parts = data.parts
     names = [name for name in PEERS if available(name) and SETTINGS.order in PEERS[name].growth]
@@ -246,7 +246,7 @@ def _report(model: Any, data: DemoSet, path: Path, model_path: Path, seconds: fl
     """The report page, if its packages are installed."""
     parts = data.parts
     try:
-        with columns_found():
+        with without_name_warnings():
             model.report(
                 path,
                 parts.x_test,

@@ -14,10 +14,10 @@ from gpuboost.cli.data_options import (
     ABOUT_TABLES,
     TABLE_OPTIONS,
     check_output,
-    columns_found,
     names,
     naming,
     open_with_options,
+    without_name_warnings,
 )
 from gpuboost.estimators.saving import load_model
 from gpuboost.model.ensemble import ensemble_of, on_numbers
@@ -206,7 +206,7 @@ def _predictions(
 ) -> dict[str, np.ndarray]:
     """Columns of the result."""
     out: dict[str, np.ndarray] = {}
-    with columns_found():
+    with without_name_warnings():
         for name, method in methods.items():
             out |= _named(name, method(x), getattr(model, "classes_", None))
     for name in kept:

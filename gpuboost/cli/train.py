@@ -15,10 +15,10 @@ from gpuboost.cli.data_options import (
     ABOUT_TABLES,
     TABLE_OPTIONS,
     check_output,
-    columns_found,
     names,
     naming,
     open_with_options,
+    without_name_warnings,
 )
 from gpuboost.cli.parameters import MODELS, check_parameters, make_model, read_parameters
 from gpuboost.estimators.base import name_columns
@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
         if path is not None:
             check_output(path, args.data, args.valid, args.params)
     if args.report is not None:
-        for module in ("jinja2", "matplotlib"):  # not after the long work
+        for module in ("jinja2", "matplotlib"):  # if one is missing, not after the long work
             load(module, "--report")
     begin = time.perf_counter()
     data, target, schema = _read(args, fraction, parameters, tell)
@@ -137,7 +137,7 @@ def run(args: argparse.Namespace) -> int:
     }
     if valid is not None and y_valid is not None:
         metrics["valid"] = _scores(model, valid.x, y_valid, valid.weight)
-    _dress(model, schema, target, data.text, parameters)
+    _give_names(model, schema, target, data.text, parameters)
     with naming(args.out):
         model.save_model(args.out)
     timings = {"read": read - begin, "fit": fitted - read}
@@ -239,7 +239,7 @@ def _validation(
 def _prepared(
     args: argparse.Namespace, parameters: dict[str, Any], data: TrainingData, target: Target
 ) -> Any:
-    """The estimator, with a word on text columns and on progress."""
+    """The estimator, which knows the text columns and whether to show progress."""
     model = make_model(args.model, target.task, parameters, target.classes)
     known = model.get_params(deep=False)
     if "verbose" in known and "verbose" not in parameters:
@@ -269,7 +269,7 @@ def _fit(
         model.fit(train.x, y, train.weight, eval_set=(valid.x, y_valid), eval_sample_weight=weights)
 
 
-def _dress(
+def _give_names(
     model: Any,
     schema: TableSchema,
     target: Target,
@@ -390,7 +390,7 @@ def _write_report(
     if valid is not None and y_valid is not None:
         rows, y, weight = valid.x, labels(y_valid), valid.weight
     title = f"{model.table_.target} from {os.path.basename(args.data)}"
-    with columns_found():
+    with without_name_warnings():
         write_report(
             model,
             args.report,

@@ -166,9 +166,9 @@ class KnownTexts:
 
 
 def _encoded(column: Any) -> tuple[np.ndarray, list[str]]:
-    """Each row's place in a list of distinct texts.
+    """Each row's place in a list of distinct texts, and that list.
 
-    Rows without a value have the place behind the last.
+    Rows without a value have the place behind the last text.
     """
     if isinstance(column, np.ndarray):
         values, codes = np.unique(column.astype(str), return_inverse=True)

@@ -201,9 +201,8 @@ class DelimitedTable(Table):
                 if len(waiting) > threads or chunk is None:
                     done, then, future = waiting.popleft()
                     batch = future.result()
-                    if any(
-                        kinds[name] == "text" != then[name] for name in columns
-                    ):  # numbers would not be the texts of the file
+                    # what was read as a number no longer has the text that the file has
+                    if any(kinds[name] == "text" != then[name] for name in columns):
                         batch = self._parse(done, columns, kinds)
                     if batch.num_rows:
                         yield done, batch
@@ -211,9 +210,10 @@ class DelimitedTable(Table):
             pool.shutdown(cancel_futures=True)
 
     def _parse(self, chunk: Chunk, columns: Sequence[str], kinds: dict[str, str]) -> Any:
-        """Columns of a chunk; those of no known kind, or that do not fit their kind.
+        """Columns of a chunk.
 
-        Have the type that pyarrow finds for them.
+        Those of no known kind, and those that do not fit their kind, have the type that pyarrow
+        finds for them.
         """
         if not chunk.data.strip(b"\r\n"):  # which pyarrow would complain about
             return self._arrow.table({})

@@ -16,7 +16,7 @@ class TableError(ValueError):
 class RereadTable(Exception):
     """A column turned out to be text after numbers of it were handed out.
 
-    Begin again, the table knows it now.
+    Whoever reads must begin again; the table knows by now that the column is text.
     """
 
 

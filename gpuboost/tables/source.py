@@ -83,9 +83,8 @@ class Source:
         if path == "-":
             if keep:
                 self._keep(sys.stdin.buffer)
-        elif os.path.exists(path) and not os.path.isfile(
-            path
-        ):  # a pipe, such as <(zcat table.csv.gz): it can be opened once
+        # a pipe, such as <(zcat table.csv.gz): it can be opened once
+        elif os.path.exists(path) and not os.path.isfile(path):
             with open(path, "rb") as pipe:
                 self._keep(pipe)
         if self.path != "-":

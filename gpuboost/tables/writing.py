@@ -52,7 +52,7 @@ def open_writer(path: str) -> Iterator[Writer]:
 class _KeptOpen(io.RawIOBase):
     """A file that its user cannot close, as whoever has opened it does that.
 
-    Writers may say their last words to one that is abandoned.
+    What is written to an abandoned one is dropped, as writers still write when they are closed.
     """
 
     def __init__(self, file: BinaryIO) -> None:

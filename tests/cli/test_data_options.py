@@ -11,10 +11,10 @@ from gpuboost.cli.common import CliError, add_options
 from gpuboost.cli.data_options import (
     TABLE_OPTIONS,
     check_output,
-    columns_found,
     names,
     naming,
     open_with_options,
+    without_name_warnings,
 )
 
 
@@ -59,7 +59,7 @@ def test_errors_of_the_system_name_the_file():
 def test_matrices_need_no_names_once_their_columns_were_found():
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        with columns_found():
+        with without_name_warnings():
             warnings.warn("X does not have valid feature names, but ...", stacklevel=1)
         warnings.warn("another", stacklevel=1)
     assert [str(one.message) for one in seen] == ["another"]
