@@ -80,26 +80,26 @@ def check_all() -> Iterator[Finding]:
 
 def _extras() -> Finding:
     """What is there of the packages that only some functions need."""
-    absent = [p for p in EXTRAS if _version(p) is None]
-    if not absent:
-        return Finding("extras", True, "plots, report pages and tables in all formats")
+    absent = ", ".join(p for p in EXTRAS if _version(p) is None)
     return Finding(
         "extras",
         True,
-        f'without {", ".join(absent)}: pip install ".[cli]" for plots, report pages and tables',
+        f'without {absent}: pip install ".[cli]" for plots, report pages and tables'
+        if absent
+        else "plots, report pages and tables in all formats",
     )
 
 
 def _kernel_cache() -> Finding:
     """Whether compiled kernels are kept for the next process."""
     path = import_module("gpuboost.kernels.cpu.binning").bin_matrix.stats.cache_path
-    if path is None:
-        return Finding(
-            "kernel cache",
-            False,
-            "compiled kernels cannot be kept, every process compiles anew: set NUMBA_CACHE_DIR",
-        )
-    return Finding("kernel cache", True, f"compiled kernels are kept in {path}")
+    return Finding(
+        "kernel cache",
+        path is not None,
+        "compiled kernels cannot be kept, every process compiles anew: set NUMBA_CACHE_DIR"
+        if path is None
+        else f"compiled kernels are kept in {path}",
+    )
 
 
 def _no_cuda(problem: str) -> Finding:
@@ -113,21 +113,21 @@ def _no_cuda(problem: str) -> Finding:
             '".[cuda12]" or ".[cuda13]")',
         )
     extra = "cuda13" if driver[0] >= 13000 else "cuda12"
-    found = (
+    description = (
         f"driver for CUDA {driver[0] // 1000}.{driver[0] % 1000 // 10} with {driver[1]} "
         f"device{'s' if driver[1] != 1 else ''}"
     )
     return Finding(
         "cuda",
         driver[1] == 0,
-        f'{found}, not used: {problem}\n     For this driver: pip install ".[{extra}]"',
+        f'{description}, not used: {problem}\n     For this driver: pip install ".[{extra}]"',
     )
 
 
 def _driver() -> tuple[int, int] | None:
     """(CUDA version, devices) of the NVIDIA driver, None if there is none.
 
-    Asked without CuPy, which may be what is missing.
+    The driver is asked without CuPy, which may be what is missing.
     """
     try:
         driver = ctypes.CDLL("nvcuda.dll" if platform.system() == "Windows" else "libcuda.so.1")
@@ -151,10 +151,10 @@ def _check_cuda(cuda: Any, expected: str) -> Iterator[Finding]:
         f"{device.mem_info[1] / 2**30:.1f} GiB",
     )
     yield _compiled()
-    found, rate = _train("cuda")
-    yield _same_model("cuda training", found == expected, f"{rate:,.0f} (row, feature, tree)/s")
-    found, rate = _train("cuda", cuda.cupy().asarray)
-    yield _same_model("cuda device input", found == expected, f"{rate:,.0f} (row, feature, tree)/s")
+    for name, place in (("training", np.asarray), ("device input", cuda.cupy().asarray)):
+        fingerprint, rate = _train("cuda", place)
+        speed = f"{rate:,.0f} (row, feature, tree)/s"
+        yield _same_model(f"cuda {name}", fingerprint == expected, speed)
     rates, others = _kernel_rates(n_rows=2000 if cuda.emulated() else 1_000_000)
     note = "emulated, so the rates mean nothing: " if cuda.emulated() else ""
     figures = ", ".join(
@@ -213,7 +213,7 @@ def _data(n_rows: int) -> tuple[np.ndarray, np.ndarray]:
 def _train(device: str, place: Any = np.asarray, n_jobs: int | None = None) -> tuple[str, float]:
     """Fingerprint and speed of a small training, compilation aside.
 
-    On data that were put in their place.
+    ``place`` puts the features where they are read from, such as on the device.
     """
     x, y = _data(20_000)
     model = GPUBoostRegressor(n_estimators=3, max_depth=5, device=device, n_jobs=n_jobs)
@@ -225,9 +225,9 @@ def _train(device: str, place: Any = np.asarray, n_jobs: int | None = None) -> t
 
 
 def _kernel_rates(n_rows: int) -> tuple[dict[str, tuple[float, str]], dict[str, float]]:
-    """What the main kernels get done in a second on the device, {name.
+    """What the kernels get done on the device, measured with one split.
 
-    (how many, of what)}, and the others' seconds, from one split.
+    For the main kernels {name: (how many in a second, of what)}, for the others {name: seconds}.
     """
     timing = import_module("gpuboost.kernels.cuda.timing")
     x, y = _data(n_rows)
@@ -238,7 +238,8 @@ def _kernel_rates(n_rows: int) -> tuple[dict[str, tuple[float, str]], dict[str, 
             Summary.of(x_there, np.empty(0)), 256, backend
         )
         binned = features.matrix(x_there, backend, by_rows=True)
-        # the first loads the kernels; only the first tree of a booster is launched kernel by kernel
+        # the first booster loads the kernels; a booster's first tree is launched kernel by kernel,
+        # its later ones are not
         for _ in range(2):
             booster = Booster(
                 features,

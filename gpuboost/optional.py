@@ -1,6 +1,6 @@
 """Packages that only some functions need.
 
-Imported when they are used, with an error that says what to install.
+They are imported when they are used; if one is missing, the error says what to install.
 """
 
 from __future__ import annotations

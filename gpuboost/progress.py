@@ -1,6 +1,6 @@
 """What users see while long work goes on.
 
-A bar on a terminal, plain lines elsewhere, nothing unless asked.
+That is a bar on a terminal, plain lines elsewhere, and nothing unless asked for.
 """
 
 from __future__ import annotations
@@ -8,8 +8,6 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from types import TracebackType
-from typing import Any
 
 #: Most lines that a piece of work prints where there is no terminal and no other number was asked
 #: for, and least seconds between two.
@@ -38,14 +36,9 @@ class Progress:
         self, total: int | None, label: str, unit: str, verbose: int = 1, scaled: bool = False
     ) -> None:
         self.total, self.label, self.unit = total, label, unit
-        self._done, self._note, self._lock, self._start = (
-            0,
-            "",
-            threading.Lock(),
-            time.perf_counter(),
-        )
-        self._bar: Any = None
-        self._every, self._said, self._next = 0, 0, 0.0
+        self._done, self._note, self._bar = 0, "", None
+        self._lock, self._start = threading.Lock(), time.perf_counter()
+        self._every, self._reported, self._next = 0, 0, 0.0
         if verbose == 1 and sys.stderr.isatty():
             from tqdm import tqdm
 
@@ -75,13 +68,13 @@ class Progress:
                 self._bar.update(steps)
             elif (
                 self._every
-                and self._done // self._every > self._said // self._every
+                and self._done // self._every > self._reported // self._every
                 and time.perf_counter() >= self._next
             ):
                 self._say()
 
     def _say(self) -> None:
-        self._said, self._next = self._done, time.perf_counter() + self._pause
+        self._reported, self._next = self._done, time.perf_counter() + self._pause
         seconds = time.perf_counter() - self._start
         left = ""
         if self.total and self._done < self.total:
@@ -98,18 +91,13 @@ class Progress:
         """Leave the bar as it is and go on to the next line."""
         if self._bar is not None:
             self._bar.close()
-        elif self._every and self._said != self._done:
+        elif self._every and self._reported != self._done:
             self._say()
 
     def __enter__(self) -> Progress:
         """Begin."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close, also after an error."""
         self.close()

@@ -7,10 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.estimators.adaboost import AdaBoostClassifier
-from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
-from gpuboost.estimators.forest import RandomForestClassifier, RandomForestRegressor
-from gpuboost.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from gpuboost import (
+    AdaBoostClassifier,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    GPUBoostClassifier,
+    GPUBoostRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 
 def _data(dtype: type, n_classes: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -190,7 +190,6 @@ def test_reading_private_names_is_noticed():
 NOTHING_TO_TEST = {
     "__main__.py": "calls gpuboost.cli.main, which tests/cli/test_main.py tests",
     "dtypes.py": "constants and records",
-    "tables/batch.py": "a record and a protocol",
     "cpu/cart/records.py": "records",
 }
 #: Tests of what no single module does.

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
-from gpuboost.cli.common import FAILED, INTERRUPTED, USAGE, CliError, HelpFormatter
+from gpuboost.cli.common import FAILED, INTERRUPTED, USAGE, CliError, HelpFormatter, add_options
 
 #: Subcommands in the order in which a newcomer meets them.
 COMMANDS = ("demo", "train", "predict", "inspect", "bench", "doctor", "warmup")
@@ -44,15 +44,17 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name in COMMANDS:
         module = import_module(f"gpuboost.cli.{name}")
-        own = commands.add_parser(
+        command = commands.add_parser(
             name,
             help=module.SUMMARY,
             description=module.DESCRIPTION,
             epilog=module.EPILOG,
             formatter_class=HelpFormatter,
         )
-        module.add_arguments(own)
-        own.set_defaults(run=module.run)
+        if hasattr(module, "EXCLUSIVE"):
+            add_options(command.add_mutually_exclusive_group(), module.EXCLUSIVE)
+        add_options(command, module.OPTIONS)
+        command.set_defaults(run=module.run)
     return parser
 
 

@@ -21,7 +21,7 @@ from gpuboost.benchmarks.sweeps import plan as plan_sweeps
 from gpuboost.benchmarks.timing import cores, with_ending
 from gpuboost.benchmarks.worker import Where
 from gpuboost.benchmarks.workloads import WORKLOADS
-from gpuboost.cli.common import INTERRUPTED, CliError, add_json, say, write_json
+from gpuboost.cli.common import INTERRUPTED, JSON_OPTION, CliError, Options, say, write_json
 from gpuboost.progress import Progress
 
 SUMMARY = (
@@ -55,7 +55,7 @@ Other libraries are not installed with gpuboost; in a checkout: pip install ".[b
 
 @dataclass(frozen=True)
 class Preset:
-    """What is measured if nothing else is said."""
+    """What is measured unless options say otherwise."""
 
     workloads: tuple[str, ...]
     sweeps: tuple[str, ...]
@@ -74,99 +74,6 @@ QUICK = Preset(
 FULL = Preset(tuple(WORKLOADS), FACTORS, scale=1.0, repeat=2, timeout=180.0)
 #: Processes that want a core, on average over a minute, from which the machine counts as busy.
 BUSY = 0.7
-#: Options that say what to measure: they do not go with --report-from.
-MEASURING: tuple[str, ...] = (
-    "full",
-    "quick",
-    "workloads",
-    "sweeps",
-    "growth",
-    "peers",
-    "threads",
-    "device",
-    "input",
-    "repeat",
-    "scale",
-)
-MEASURING = (*MEASURING, "timeout", "out", "resume")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command; those of which nothing was said are None, as presets fill them."""
-    size = parser.add_mutually_exclusive_group()
-    size.add_argument(
-        "--quick",
-        action="store_true",
-        default=None,
-        help="a trial: few workloads, a tenth of the rows, once (the default)",
-    )
-    size.add_argument(
-        "--full", action="store_true", default=None, help="all workloads and sweeps, best of 2"
-    )
-    parser.add_argument(
-        "--workloads",
-        type=_choice(list(WORKLOADS)),
-        metavar="NAMES",
-        help="only these (and those of --sweeps)",
-    )
-    parser.add_argument(
-        "--sweeps",
-        type=_choice(list(FACTORS)),
-        metavar="NAMES",
-        help="factors to vary, only these (and --workloads)",
-    )
-    parser.add_argument(
-        "--growth", choices=ORDERS, help=f"trees of the sweeps (default {ORDERS[0]})"
-    )
-    parser.add_argument(
-        "--peers",
-        type=_choice(list(PEERS)),
-        metavar="NAMES",
-        help="libraries (default: all that are installed)",
-    )
-    parser.add_argument(
-        "--threads",
-        type=_whole_numbers,
-        metavar="N[,N]",
-        help="for example 1,2 (default: all cores)",
-    )
-    parser.add_argument("--device", choices=("cpu", "cuda"), help="where to train (default cpu)")
-    parser.add_argument(
-        "--input",
-        choices=("host", "device"),
-        help="with --device cuda: where the arrays are (default host)",
-    )
-    parser.add_argument(
-        "--repeat", type=_whole_number, metavar="N", help="repetitions, of which the best counts"
-    )
-    parser.add_argument(
-        "--scale", type=_fraction, metavar="PART", help="part of the rows, above 0 and at most 1"
-    )
-    parser.add_argument(
-        "--timeout", type=_seconds, metavar="SECONDS", help="when to give up a single measurement"
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="PREFIX",
-        help="results: this name + .json, .md (default gpuboost-bench)",
-    )
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        default=None,
-        help="keep what PREFIX.json has already, and measure the rest",
-    )
-    parser.add_argument(
-        "--report", nargs="?", const="", metavar="FILE", help="write a page (default PREFIX.html)"
-    )
-    parser.add_argument(
-        "--report-from",
-        type=Path,
-        metavar="FILE",
-        help="measure nothing: make the page from the JSON of an earlier run",
-    )
-    add_json(parser)
 
 
 def _choice(allowed: list[str]) -> Any:
@@ -211,6 +118,93 @@ _fraction = _number(float, "above 0 and at most 1", lambda part: 0 < part <= 1)
 _seconds = _number(float, "seconds, above 0", lambda s: 0 < s < float("inf"))
 
 
+#: Options of which a command line has one at most.
+EXCLUSIVE: Options = {
+    "--quick": {
+        "action": "store_true",
+        "default": None,
+        "help": "a trial: few workloads, a tenth of the rows, once (the default)",
+    },
+    "--full": {
+        "action": "store_true",
+        "default": None,
+        "help": "all workloads and sweeps, best of 2",
+    },
+}
+#: Options that a command line does not have are None, and presets fill them in.
+OPTIONS: Options = {
+    "--workloads": {
+        "type": _choice(list(WORKLOADS)),
+        "metavar": "NAMES",
+        "help": "only these (and those of --sweeps)",
+    },
+    "--sweeps": {
+        "type": _choice(list(FACTORS)),
+        "metavar": "NAMES",
+        "help": "factors to vary, only these (and --workloads)",
+    },
+    "--growth": {"choices": ORDERS, "help": f"trees of the sweeps (default {ORDERS[0]})"},
+    "--peers": {
+        "type": _choice(list(PEERS)),
+        "metavar": "NAMES",
+        "help": "libraries (default: all that are installed)",
+    },
+    "--threads": {
+        "type": _whole_numbers,
+        "metavar": "N[,N]",
+        "help": "for example 1,2 (default: all cores)",
+    },
+    "--device": {"choices": ("cpu", "cuda"), "help": "where to train (default cpu)"},
+    "--input": {
+        "choices": ("host", "device"),
+        "help": "with --device cuda: where the arrays are (default host)",
+    },
+    "--repeat": {
+        "type": _whole_number,
+        "metavar": "N",
+        "help": "repetitions, of which the best counts",
+    },
+    "--scale": {
+        "type": _fraction,
+        "metavar": "PART",
+        "help": "part of the rows, above 0 and at most 1",
+    },
+    "--timeout": {
+        "type": _seconds,
+        "metavar": "SECONDS",
+        "help": "when to give up a single measurement",
+    },
+    "--out": {
+        "type": Path,
+        "metavar": "PREFIX",
+        "help": "results: this name + .json, .md (default gpuboost-bench)",
+    },
+    "--resume": {
+        "action": "store_true",
+        "default": None,
+        "help": "keep what PREFIX.json has already, and measure the rest",
+    },
+    "--report": {
+        "nargs": "?",
+        "const": "",
+        "metavar": "FILE",
+        "help": "write a page (default PREFIX.html)",
+    },
+    "--report-from": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "measure nothing: make the page from the JSON of an earlier run",
+    },
+    **JSON_OPTION,
+}
+#: Options that say what to measure: they do not go with --report-from.
+MEASURING = tuple(
+    name.removeprefix("--")
+    for name in (*EXCLUSIVE, *OPTIONS)
+    if name not in ("--report", "--report-from", *JSON_OPTION)
+)
+
+
 def run(args: argparse.Namespace) -> int:
     """Measure, or draw again; returns the exit code."""
     if args.report is not None or args.report_from is not None:
@@ -220,11 +214,10 @@ def run(args: argparse.Namespace) -> int:
     plan = _plan(args)
     out = args.out or Path("gpuboost-bench")
     out.parent.mkdir(parents=True, exist_ok=True)
-    comparison = Comparison(
-        plan,
-        with_ending(out, ".json"),
-        _previous(with_ending(out, ".json")) if args.resume else None,
-    )
+    results = with_ending(out, ".json")
+    if args.resume and not results.exists():
+        raise CliError(f"--resume: there is no {results} to go on from")
+    comparison = Comparison(plan, results, _read(results) if args.resume else None)
     _warn_if_busy()
     interrupted = False
     try:
@@ -319,13 +312,6 @@ def _command(args: argparse.Namespace) -> str:
     return shlex.join(words)
 
 
-def _previous(path: Path) -> dict[str, Any]:
-    """Results to go on from."""
-    if not path.exists():
-        raise CliError(f"--resume: there is no {path} to go on from")
-    return _read(path)
-
-
 def _read(path: Path) -> dict[str, Any]:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -339,7 +325,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _warn_if_busy() -> None:
-    """Say so if other work goes on.
+    """Warn if other work goes on.
 
     Libraries that spin at barriers then look far slower than they are.
     """
@@ -353,8 +339,7 @@ def _warn_if_busy() -> None:
 
 def _measure(comparison: Comparison) -> None:
     plan = comparison.plan
-    total = len(plan.jobs) * plan.repeat
-    with Progress(total, "measuring", "jobs") as progress:
+    with Progress(len(plan.jobs) * plan.repeat, "measuring", "jobs") as progress:
         for step in comparison.run():
             job = step.job
             point = point_names(comparison.record)[job.workload.name, job.threads]
@@ -379,9 +364,11 @@ def _write(record: dict[str, Any], out: Path, report: str | None) -> list[Path]:
 
 def _draw_again(args: argparse.Namespace) -> int:
     """The page of an earlier run."""
-    given = [f"--{name}" for name in MEASURING if getattr(args, name) is not None]
-    if given:
-        raise CliError(f"--report-from measures nothing, so it does not go with {', '.join(given)}")
+    others = [f"--{name}" for name in MEASURING if getattr(args, name) is not None]
+    if others:
+        raise CliError(
+            f"--report-from measures nothing, so it does not go with {', '.join(others)}"
+        )
     record = _read(args.report_from)
     for row in record["results"]:
         row["best"] = summarise(row["runs"])
@@ -398,11 +385,11 @@ def _tell(record: dict[str, Any], written: list[Path], as_json: bool) -> None:
     else:
         print(
             f"The closest other library at each point: its time and memory over {OURS}'s "
-            f"(above 1, {OURS} needs less),"
+            f"(above 1, {OURS} needs less),\n"
+            f"and by how much its held-out loss is above {OURS}'s.\n\n"
+            f"{text_table(record)}\n\n"
+            f"A library is ahead of {OURS} in {len(where_we_lose(record))} measured values."
         )
-        print(f"and by how much its held-out loss is above {OURS}'s.\n")
-        print(text_table(record))
-        print(f"\nA library is ahead of {OURS} in {len(where_we_lose(record))} measured values.")
     for point, peer, why in failures(record):
         say(f"{peer} gave no result at {point}: {why}")
     say(f"written: {', '.join(map(str, written))}")

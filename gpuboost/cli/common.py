@@ -9,6 +9,16 @@ from typing import Any
 
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
+#: Arguments and options of a command by name, each with what ``add_argument`` takes.
+Options = dict[str, dict[str, Any]]
+
+JSON_OPTION: Options = {
+    "--json": {
+        "action": "store_true",
+        "help": "write the result to standard output as one JSON object",
+    }
+}
+
 
 class CliError(Exception):
     """An error whose text is all that a user needs to see."""
@@ -30,11 +40,10 @@ def say(text: str = "") -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """The option ``--json``."""
-    parser.add_argument(
-        "--json", action="store_true", help="write the result to standard output as one JSON object"
-    )
+def add_options(parser: Any, options: Options) -> None:
+    """Add options to a parser, or to a group of one."""
+    for name, settings in options.items():
+        parser.add_argument(name, **settings)
 
 
 def write_json(record: Any) -> None:

@@ -1,4 +1,4 @@
-"""Options that commands share which read tables, and checks of files to write."""
+"""What commands that read tables share: their options, and checks of files to write."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import argparse
 import os
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
-from gpuboost.cli.common import FAILED, CliError
+from gpuboost.cli.common import FAILED, CliError, Options
 from gpuboost.tables import FORMATS, Table, open_table
 
 ABOUT_TABLES = """\
@@ -24,27 +24,27 @@ tables:
 """
 
 
-def add_table_options(parser: argparse.ArgumentParser) -> None:
-    """Options on how to read a table."""
-    parser.add_argument(
-        "--format", choices=FORMATS, help="format of the tables, if their names do not tell"
-    )
-    parser.add_argument(
-        "--delimiter",
-        metavar="C",
-        help="what stands between the fields of CSV and TSV, such as ';' or '\\t'",
-    )
-    parser.add_argument(
-        "--no-header",
-        action="store_true",
-        help="the first line of CSV and TSV is a row: columns are c0, c1, ...",
-    )
+#: How to read a table.
+TABLE_OPTIONS: Options = {
+    "--format": {"choices": FORMATS, "help": "format of the tables, if their names do not tell"},
+    "--delimiter": {
+        "metavar": "C",
+        "help": "what stands between the fields of CSV and TSV, such as ';' or '\\t'",
+    },
+    "--no-header": {
+        "action": "store_true",
+        "help": "the first line of CSV and TSV is a row: columns are c0, c1, ...",
+    },
+}
 
 
-def open_with_options(path: str, args: argparse.Namespace, keep: bool = True) -> Table:
-    """A table, read as the options say."""
+@contextmanager
+def open_with_options(path: str, args: argparse.Namespace, keep: bool = True) -> Iterator[Table]:
+    """A table, read as the options say; its file is closed at the end of the block."""
     delimiter = "\t" if args.delimiter in ("\\t", "tab") else args.delimiter
-    return open_table(path, args.format, delimiter, not args.no_header, keep)
+    table = open_table(path, args.format, delimiter, not args.no_header, keep)
+    with closing(table.source):
+        yield table
 
 
 def names(text: str | None) -> list[str]:
@@ -64,10 +64,10 @@ def naming(path: str) -> Iterator[None]:
 
 
 @contextmanager
-def columns_found() -> Iterator[None]:
-    """Hand matrices to a model that knows names of features.
+def without_name_warnings() -> Iterator[None]:
+    """Hand matrices without names to a model that knows the names of its features.
 
-    Its columns were found by their names before.
+    The columns of the matrices were found by these names before.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")

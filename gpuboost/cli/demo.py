@@ -20,8 +20,8 @@ from gpuboost.backend import n_threads
 from gpuboost.benchmarks.datasets import METRICS, Data, held_out_loss, split_rows
 from gpuboost.benchmarks.peers import OURS, PEERS, Settings, available
 from gpuboost.benchmarks.workloads import make
-from gpuboost.cli.common import add_json, say, write_json
-from gpuboost.cli.data_options import columns_found
+from gpuboost.cli.common import JSON_OPTION, Options, say, write_json
+from gpuboost.cli.data_options import without_name_warnings
 from gpuboost.estimators.base import name_columns
 from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.objectives import scores
@@ -58,27 +58,25 @@ SETTINGS = Settings(trees=100, order="leafwise", leaves=8)
 #: begun.
 REPEAT, COMPARE_SECONDS = 3, 15.0
 SECOND_METRIC = {"binary": "accuracy", "multiclass": "accuracy", "regression": "R2"}
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
-    parser.add_argument(
-        "--data", choices=DATA, default="breast-cancer", help="data set (default: breast-cancer)"
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path(),
-        metavar="FOLDER",
-        help="where to write model and report (default: here)",
-    )
-    parser.add_argument(
-        "--csv",
-        type=Path,
-        metavar="FILE",
-        help="write the data there as a table, with its target in the column target",
-    )
-    add_json(parser)
+OPTIONS: Options = {
+    "--data": {
+        "choices": DATA,
+        "default": "breast-cancer",
+        "help": "data set (default: breast-cancer)",
+    },
+    "--out": {
+        "type": Path,
+        "default": Path(),
+        "metavar": "FOLDER",
+        "help": "where to write model and report (default: here)",
+    },
+    "--csv": {
+        "type": Path,
+        "metavar": "FILE",
+        "help": "write the data there as a table, with its target in the column target",
+    },
+    **JSON_OPTION,
+}
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,8 @@ class DemoSet:
             writer = csv.writer(text)
             writer.writerow([*self.names, "target"])
             writer.writerows(
-                [*row, own] for row, own in zip(self.source.data.tolist(), y.tolist(), strict=True)
+                [*row, value]
+                for row, value in zip(self.source.data.tolist(), y.tolist(), strict=True)
             )
             text.detach()
 
@@ -146,12 +145,9 @@ def run(args: argparse.Namespace) -> int:
     compile_seconds = _compile(data)
     model, seconds = _train(data)
     rows = _compare(data)
-    model_path, report_path = (
-        args.out / f"gpuboost-{args.data}.gb",
-        args.out / f"gpuboost-{args.data}.html",
-    )
+    model_path = args.out / f"gpuboost-{args.data}.gb"
     model.save_model(model_path)
-    report_path = _report(model, data, report_path, model_path, seconds)
+    report_path = _report(model, data, args.out / f"gpuboost-{args.data}.html", model_path, seconds)
     record = {
         "data": args.data,
         "task": data.task,
@@ -218,7 +214,7 @@ def _train(data: DemoSet) -> tuple[Any, float]:
 def _compare(data: DemoSet) -> list[dict[str, Any]]:
     """Time and held-out figures of every library that is installed, in turns.
 
-    With one thread each: the sets are small.
+    Each library has one thread, as the sets are small.
     """
     parts = data.parts
     names = [name for name in PEERS if available(name) and SETTINGS.order in PEERS[name].growth]
@@ -248,16 +244,18 @@ def _compare(data: DemoSet) -> list[dict[str, Any]]:
 
 def _report(model: Any, data: DemoSet, path: Path, model_path: Path, seconds: float) -> Path | None:
     """The report page, if its packages are installed."""
-    parts, train = data.parts, (data.parts.x_train, data.parts.y_train)
-    options = {
-        "title": f"gpuboost demo: {data.name}",
-        "train": train,
-        "timings": {"fit": seconds},
-        "model_path": model_path,
-    }
+    parts = data.parts
     try:
-        with columns_found():
-            model.report(path, parts.x_test, parts.y_test, **options)
+        with without_name_warnings():
+            model.report(
+                path,
+                parts.x_test,
+                parts.y_test,
+                title=f"gpuboost demo: {data.name}",
+                train=(parts.x_train, parts.y_train),
+                timings={"fit": seconds},
+                model_path=model_path,
+            )
     except ImportError as error:
         say(f"no report page: {error}")
         return None
@@ -275,13 +273,11 @@ def _print(record: dict[str, Any], data: DemoSet) -> None:
         )
     print(
         "\nSame settings and one thread for all, their fastest fit; figures on rows that no "
-        "library has seen."
-    )
-    print(
+        "library has seen.\n"
         f"Trained with 1 thread and with {n_threads(None)}: the same model, bit for bit, "
-        f"{record['fingerprint'][:16]}..."
+        f"{record['fingerprint'][:16]}...\n\n"
+        f"model   {record['model']}"
     )
-    print(f"\nmodel   {record['model']}")
     if record["report"]:
         print(f"report  {record['report']}")
     print(f"\nnext: gpuboost inspect {record['model']}, or gpuboost train YOUR.csv --target COLUMN")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from gpuboost.cli.common import add_json, write_json
+from gpuboost.cli.common import JSON_OPTION, write_json
 from gpuboost.doctor import check_all
 
 SUMMARY = "check this installation: packages, devices, and whether CPU and GPU train the same model"
@@ -22,11 +22,7 @@ examples:
 exit codes:
   0 all is well, also without a GPU   1 something is wrong
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
-    add_json(parser)
+OPTIONS = JSON_OPTION
 
 
 def run(args: argparse.Namespace) -> int:

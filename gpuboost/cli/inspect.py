@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.cli.common import CliError, add_json, write_json
+from gpuboost.cli.common import JSON_OPTION, CliError, Options, write_json
 from gpuboost.estimators.saving import load_model
 from gpuboost.export.text import export_text
 from gpuboost.model.ensemble import IMPORTANCE_TYPES, ensemble_of
@@ -30,30 +30,26 @@ examples:
 """
 #: Characters of the longest bar, and of a feature's name.
 BAR, NAME = 40, 32
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
-    parser.add_argument(
-        "model", metavar="MODEL", help="a model that was saved by train or save_model"
-    )
-    parser.add_argument(
-        "--importance",
-        choices=IMPORTANCE_TYPES,
-        default="gain",
-        help="what to add up over the splits of a feature (default: gain)",
-    )
-    parser.add_argument(
-        "--top",
-        metavar="N",
-        type=int,
-        default=20,
-        help="features to show, the most important ones (default: 20)",
-    )
-    parser.add_argument(
-        "--tree", metavar="N", type=int, help="print tree number N, from 0, and nothing else"
-    )
-    add_json(parser)
+OPTIONS: Options = {
+    "model": {"metavar": "MODEL", "help": "a model that was saved by train or save_model"},
+    "--importance": {
+        "choices": IMPORTANCE_TYPES,
+        "default": "gain",
+        "help": "what to add up over the splits of a feature (default: gain)",
+    },
+    "--top": {
+        "metavar": "N",
+        "type": int,
+        "default": 20,
+        "help": "features to show, the most important ones (default: 20)",
+    },
+    "--tree": {
+        "metavar": "N",
+        "type": int,
+        "help": "print tree number N, from 0, and nothing else",
+    },
+    **JSON_OPTION,
+}
 
 
 def run(args: argparse.Namespace) -> int:

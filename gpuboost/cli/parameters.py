@@ -7,16 +7,19 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from gpuboost.cli.common import CliError
-from gpuboost.estimators.adaboost import AdaBoostClassifier, AdaBoostRegressor
-from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
-from gpuboost.estimators.forest import (
+from gpuboost import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    GPUBoostClassifier,
+    GPUBoostRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from gpuboost.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from gpuboost.cli.common import CliError
 from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import resolve_metrics
 from gpuboost.optional import load
@@ -33,10 +36,7 @@ WORDS = {"none": None, "None": None, "null": None, "True": True, "False": False}
 
 
 def read_parameters(path: str | None, assignments: Sequence[str]) -> dict[str, Any]:
-    """Parameters of a TOML file (None.
-
-    There is none), and of ``key=value`` arguments, which win.
-    """
+    """Parameters of a TOML file, if there is one, and of ``key=value`` arguments, which win."""
     parameters: dict[str, Any] = {}
     if path is not None:
         toml = _toml()
@@ -122,9 +122,8 @@ def _problem(estimator: Any, parameters: dict[str, Any]) -> Exception | None:
 
 def _check_metric(model: Any) -> None:
     """Raise if a metric's name is known for no number of classes."""
-    names = [model.objective]
-    if isinstance(model, GPUBoostClassifier):
-        names.append("multi_log_loss")
+    several = ["multi_log_loss"] if isinstance(model, GPUBoostClassifier) else []
+    names = [model.objective, *several]
     problems = []
     for name in names:
         try:
@@ -138,18 +137,17 @@ def _check_metric(model: Any) -> None:
 def make_model(model: str, task: str, parameters: dict[str, Any], classes: Any) -> Any:
     """The estimator for a task that is settled.
 
-    Class weights are for the numbers of the classes.
+    It is trained on the numbers of the classes, so class weights become weights of these numbers.
     """
     (estimator,) = candidates(model, task)
     problem = _problem(estimator, parameters)
     if problem is not None:
         raise problem
-    chosen = dict(parameters)
-    if isinstance(chosen.get("class_weight"), dict):
-        chosen["class_weight"] = _by_number(
-            chosen["class_weight"], [str(label) for label in classes]
-        )
-    return estimator(**chosen)
+    weights = parameters.get("class_weight")
+    if isinstance(weights, dict):
+        by_number = _by_number(weights, [str(label) for label in classes])
+        parameters = parameters | {"class_weight": by_number}
+    return estimator(**parameters)
 
 
 def _by_number(weights: dict[str, Any], labels: list[str]) -> dict[int, Any]:

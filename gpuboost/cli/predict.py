@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.cli.common import CliError, add_json, say, write_json
+from gpuboost.cli.common import JSON_OPTION, CliError, Options, say, write_json
 from gpuboost.cli.data_options import (
     ABOUT_TABLES,
-    add_table_options,
+    TABLE_OPTIONS,
     check_output,
-    columns_found,
     names,
     naming,
     open_with_options,
+    without_name_warnings,
 )
 from gpuboost.estimators.saving import load_model
 from gpuboost.model.ensemble import ensemble_of, on_numbers
@@ -47,35 +47,25 @@ examples:
 """
 #: Bytes of rows that are predicted at once.
 BLOCK_BYTES = 1 << 24
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
-    parser.add_argument(
-        "model", metavar="MODEL", help="a model that was saved by train or save_model"
-    )
-    parser.add_argument("data", metavar="DATA", help="the table to predict; - for standard input")
-    parser.add_argument(
-        "--out",
-        metavar="FILE",
-        default="-",
-        help="where to write the predictions (default: standard output)",
-    )
-    parser.add_argument(
-        "--proba", action="store_true", help="write the probability of each class, too"
-    )
-    parser.add_argument("--raw", action="store_true", help="write raw scores, too")
-    parser.add_argument(
-        "--id",
-        metavar="COLUMNS",
-        help="columns of the table to keep in the result, with commas between them",
-    )
-    parser.add_argument(
-        "--drop", metavar="COLUMNS", help="columns to leave out, for models that know no names"
-    )
-    add_table_options(parser)
-    parser.add_argument("--quiet", action="store_true", help="print errors only")
-    add_json(parser)
+OPTIONS: Options = {
+    "model": {"metavar": "MODEL", "help": "a model that was saved by train or save_model"},
+    "data": {"metavar": "DATA", "help": "the table to predict; - for standard input"},
+    "--out": {
+        "metavar": "FILE",
+        "default": "-",
+        "help": "where to write the predictions (default: standard output)",
+    },
+    "--proba": {"action": "store_true", "help": "write the probability of each class, too"},
+    "--raw": {"action": "store_true", "help": "write raw scores, too"},
+    "--id": {
+        "metavar": "COLUMNS",
+        "help": "columns of the table to keep in the result, with commas between them",
+    },
+    "--drop": {"metavar": "COLUMNS", "help": "columns to leave out, for models that know no names"},
+    **TABLE_OPTIONS,
+    "--quiet": {"action": "store_true", "help": "print errors only"},
+    **JSON_OPTION,
+}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -90,19 +80,16 @@ def run(args: argparse.Namespace) -> int:
     model = load_model(args.model)
     methods = _methods(on_numbers(model), args)
     begin = time.perf_counter()
-    table = open_with_options(args.data, args, keep=False)
-    try:
+    with open_with_options(args.data, args, keep=False) as table:
         columns = _columns(model, table, names(args.drop), tell)
         kept = names(args.id)
         check_columns(table.source.label, kept, table.names)
         n_rows = 0
         progress = Progress(table.total, "predicting", table.unit, int(not args.quiet), scaled=True)
         with progress, naming(args.out), open_writer(args.out) as writer:
-            for x, own in _blocks(table, columns, kept, progress):
-                writer.write(own | _predictions(model, x, methods, own))
+            for x, kept_columns in _blocks(table, columns, kept, progress):
+                writer.write(kept_columns | _predictions(model, x, methods, kept))
                 n_rows += len(x)
-    finally:
-        table.source.close()
     notes = columns.unknown_texts()
     for note in notes:
         tell(f"note: {note}")
@@ -128,16 +115,13 @@ def run(args: argparse.Namespace) -> int:
 def _methods(model: Any, args: argparse.Namespace) -> dict[str, Any]:
     """What to ask the model, by the name of the result's columns."""
     methods = {"prediction": model.predict}
-    for asked, method, name in (
-        (args.proba, "predict_proba", "probability"),
-        (args.raw, "decision_function", "raw"),
+    for option, method, name in (
+        ("proba", "predict_proba", "probability"),
+        ("raw", "decision_function", "raw"),
     ):
-        if asked:
+        if getattr(args, option):
             if not hasattr(model, method):
-                raise CliError(
-                    f"--{'proba' if name == 'probability' else 'raw'}: a "
-                    f"{type(model).__name__} has no {method}"
-                )
+                raise CliError(f"--{option}: a {type(model).__name__} has no {method}")
             methods[name] = getattr(model, method)
     return methods
 
@@ -184,10 +168,9 @@ def _blocks(
     n_features = len(columns.columns)
     size = max(256, BLOCK_BYTES // (8 * n_features))
     block = np.empty((size, n_features), table.dtype(columns.columns))
-    only_kept = {name for name in kept if name not in columns.columns}
-    wanted = [*columns.columns, *(name for name in kept if name in only_kept)]
     # what is only kept is read as it stands: numbers of customers keep all of their digits
-    as_text = columns.text | only_kept
+    only_kept = [name for name in kept if name not in columns.columns]
+    wanted, as_text = [*columns.columns, *only_kept], columns.text | set(only_kept)
     filled, parts = 0, []
     for batch in table.batches(wanted, as_text, progress.advance):
         features, done = columns.features(batch), 0
@@ -219,14 +202,14 @@ def _joined(parts: list[dict[str, Any]], kept: list[str]) -> dict[str, Any]:
 
 
 def _predictions(
-    model: Any, x: np.ndarray, methods: dict[str, Any], own: dict[str, Any]
+    model: Any, x: np.ndarray, methods: dict[str, Any], kept: list[str]
 ) -> dict[str, np.ndarray]:
     """Columns of the result."""
     out: dict[str, np.ndarray] = {}
-    with columns_found():
+    with without_name_warnings():
         for name, method in methods.items():
             out |= _named(name, method(x), getattr(model, "classes_", None))
-    for name in own:
+    for name in kept:
         if name in out:
             raise CliError(f"--id {name}: the result has a column of this name already")
     return out
@@ -236,8 +219,8 @@ def _named(name: str, values: Any, classes: Any) -> dict[str, np.ndarray]:
     """One column, or one for each class or output."""
     if isinstance(values, list):  # one matrix of probabilities for each output
         parts = [
-            _named(f"{name}_{o}", part, own)
-            for o, (part, own) in enumerate(zip(values, classes, strict=True))
+            _named(f"{name}_{o}", part, labels)
+            for o, (part, labels) in enumerate(zip(values, classes, strict=True))
         ]
         return {key: column for part in parts for key, column in part.items()}
     if values.ndim == 1:

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from gpuboost.backend import automatic_device, n_threads
-from gpuboost.cli.common import CliError, add_json, say, write_json
+from gpuboost.cli.common import JSON_OPTION, CliError, Options, say, write_json
 from gpuboost.cli.data_options import (
     ABOUT_TABLES,
-    add_table_options,
+    TABLE_OPTIONS,
     check_output,
-    columns_found,
     names,
     naming,
     open_with_options,
+    without_name_warnings,
 )
 from gpuboost.cli.parameters import MODELS, check_parameters, make_model, read_parameters
 from gpuboost.estimators.base import name_columns
@@ -60,52 +60,42 @@ examples:
 HELD_OUT, ENOUGH_ROWS = 0.1, 200
 #: Training rows that metrics are computed on, from the first one.
 SCORED_ROWS = 100_000
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
-    parser.add_argument("data", metavar="DATA", help="the table to train on; - for standard input")
-    parser.add_argument(
-        "parameters", metavar="key=value", nargs="*", help="parameters of the model"
-    )
-    parser.add_argument(
-        "--target", metavar="COLUMN", help="the column to predict (y for NPZ and LibSVM)"
-    )
-    parser.add_argument(
-        "--task",
-        choices=TASKS,
-        default="auto",
-        help="what to predict: classes or numbers (default: by the target)",
-    )
-    parser.add_argument(
-        "--model", choices=tuple(MODELS), default="boost", help="kind of model (default: boost)"
-    )
-    parser.add_argument(
-        "--valid", metavar="FILE", help="a table to measure the model on, and for early stopping"
-    )
-    parser.add_argument(
-        "--valid-fraction",
-        metavar="F",
-        type=float,
-        help="share of the rows to hold out for that (default: 0.1)",
-    )
-    parser.add_argument("--params", metavar="FILE", help="a TOML file of parameters")
-    parser.add_argument(
-        "--drop", metavar="COLUMNS", help="columns to leave out, with commas between them"
-    )
-    parser.add_argument("--weight", metavar="COLUMN", help="the column of weights")
-    add_table_options(parser)
-    parser.add_argument(
-        "--out",
-        metavar="FILE",
-        default="model.gb",
-        help="where to write the model (default: model.gb)",
-    )
-    parser.add_argument(
-        "--report", metavar="FILE", help="where to write a page about the model, as HTML"
-    )
-    parser.add_argument("--quiet", action="store_true", help="print errors only")
-    add_json(parser)
+OPTIONS: Options = {
+    "data": {"metavar": "DATA", "help": "the table to train on; - for standard input"},
+    "parameters": {"metavar": "key=value", "nargs": "*", "help": "parameters of the model"},
+    "--target": {"metavar": "COLUMN", "help": "the column to predict (y for NPZ and LibSVM)"},
+    "--task": {
+        "choices": TASKS,
+        "default": "auto",
+        "help": "what to predict: classes or numbers (default: by the target)",
+    },
+    "--model": {
+        "choices": tuple(MODELS),
+        "default": "boost",
+        "help": "kind of model (default: boost)",
+    },
+    "--valid": {
+        "metavar": "FILE",
+        "help": "a table to measure the model on, and for early stopping",
+    },
+    "--valid-fraction": {
+        "metavar": "F",
+        "type": float,
+        "help": "share of the rows to hold out for that (default: 0.1)",
+    },
+    "--params": {"metavar": "FILE", "help": "a TOML file of parameters"},
+    "--drop": {"metavar": "COLUMNS", "help": "columns to leave out, with commas between them"},
+    "--weight": {"metavar": "COLUMN", "help": "the column of weights"},
+    **TABLE_OPTIONS,
+    "--out": {
+        "metavar": "FILE",
+        "default": "model.gb",
+        "help": "where to write the model (default: model.gb)",
+    },
+    "--report": {"metavar": "FILE", "help": "where to write a page about the model, as HTML"},
+    "--quiet": {"action": "store_true", "help": "print errors only"},
+    **JSON_OPTION,
+}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -120,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
         if path is not None:
             check_output(path, args.data, args.valid, args.params)
     if args.report is not None:
-        for module in ("jinja2", "matplotlib"):  # not after the long work
+        for module in ("jinja2", "matplotlib"):  # if one is missing, not after the long work
             load(module, "--report")
     begin = time.perf_counter()
     data, target, schema = _read(args, fraction, parameters, tell)
@@ -141,14 +131,17 @@ def run(args: argparse.Namespace) -> int:
     tell(f"model: {type(model).__name__} on {device}, {n_threads(model.n_jobs)} threads")
     _fit(model, data.train, target.train, valid, y_valid)
     fitted = time.perf_counter()
-    found = {"train": _scores(model, *_first(data.train, target.train, SCORED_ROWS))}
+    weight = None if data.train.weight is None else data.train.weight[:SCORED_ROWS]
+    metrics = {
+        "train": _scores(model, data.train.x[:SCORED_ROWS], target.train[:SCORED_ROWS], weight)
+    }
     if valid is not None and y_valid is not None:
-        found["valid"] = _scores(model, valid.x, y_valid, valid.weight)
-    _dress(model, schema, target, data.text, parameters)
+        metrics["valid"] = _scores(model, valid.x, y_valid, valid.weight)
+    _give_names(model, schema, target, data.text, parameters)
     with naming(args.out):
         model.save_model(args.out)
     timings = {"read": read - begin, "fit": fitted - read}
-    record = _record(args, data, target, schema, valid, model, device, found, timings)
+    record = _record(args, data, target, schema, valid, model, device, metrics, timings)
     _tell_result(record, tell)
     if args.report is not None:
         _write_report(args, model, data, target, valid, y_valid, timings)
@@ -178,8 +171,7 @@ def _read(
     args: argparse.Namespace, fraction: float, parameters: dict[str, Any], tell: Any
 ) -> tuple[TrainingData, Target, TableSchema]:
     """The table, and what its target asks for."""
-    table = open_with_options(args.data, args)
-    try:
+    with open_with_options(args.data, args) as table:
         name = args.target or table.default_target
         if name is None:
             raise CliError(
@@ -201,8 +193,6 @@ def _read(
         ):
             tell(f"fewer than {ENOUGH_ROWS} rows: none is held out, the model is trained on all")
             data = read_training(table, name, fraction=0.0, **wanted)
-    finally:
-        table.source.close()
     target = settle_target(data, name, args.task)
     schema = TableSchema(name, target.task, data.columns)
     n = len(data.train.x) + (0 if data.valid is None else len(data.valid.x))
@@ -214,7 +204,8 @@ def _read(
     for note in data.notes:
         tell(f"note: {note}")
     override = " (--task changes it)" if args.task == "auto" else ""
-    tell(f"task: {_task_text(target)}: {target.reason}{override}")
+    classes = "" if target.classes is None else f", {len(target.classes)} classes"
+    tell(f"task: {target.task}{classes}: {target.reason}{override}")
     if data.valid is not None:
         tell(
             f"held out: {len(data.valid.x):,} rows, to measure the model on (--valid-fraction "
@@ -228,29 +219,17 @@ def _read(
     return data, target, schema
 
 
-def _task_text(target: Target) -> str:
-    return (
-        target.task if target.classes is None else f"{target.task}, {len(target.classes)} classes"
-    )
-
-
 def _validation(
     args: argparse.Namespace, data: TrainingData, target: Target, schema: TableSchema, tell: Any
 ) -> tuple[Part | None, np.ndarray | None]:
-    """Rows to measure the model on.
-
-    The table that was given for that, or those that were held out.
-    """
+    """Rows to measure the model on: those of the table for that, or those that were held out."""
     if args.valid is None:
         held = data.valid is not None and len(data.valid.x) > 0
         return (data.valid, target.valid) if held else (None, None)
-    table = open_with_options(args.valid, args)
-    try:
+    with open_with_options(args.valid, args) as table:
         part, notes = read_validation(
             table, schema, data.text, data.target_values, args.weight, int(not args.quiet)
         )
-    finally:
-        table.source.close()
     tell(f"{args.valid}: {len(part.x):,} rows, to measure the model on")
     for note in notes:
         tell(f"note: {args.valid}: {note}")
@@ -260,7 +239,7 @@ def _validation(
 def _prepared(
     args: argparse.Namespace, parameters: dict[str, Any], data: TrainingData, target: Target
 ) -> Any:
-    """The estimator, with a word on text columns and on progress."""
+    """The estimator, which knows the text columns and whether to show progress."""
     model = make_model(args.model, target.task, parameters, target.classes)
     known = model.get_params(deep=False)
     if "verbose" in known and "verbose" not in parameters:
@@ -290,11 +269,7 @@ def _fit(
         model.fit(train.x, y, train.weight, eval_set=(valid.x, y_valid), eval_sample_weight=weights)
 
 
-def _first(part: Part, y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    return part.x[:n], y[:n], None if part.weight is None else part.weight[:n]
-
-
-def _dress(
+def _give_names(
     model: Any,
     schema: TableSchema,
     target: Target,
@@ -303,7 +278,7 @@ def _dress(
 ) -> None:
     """Give a model that was trained on numbers the names of its features and classes.
 
-    The bar was ours, not its owner's wish.
+    The progress bar was this command's choice, so ``verbose`` is again what parameters say.
     """
     if hasattr(model, "verbose"):
         model.verbose = parameters.get("verbose", 0)
@@ -323,19 +298,19 @@ def _scores(
     """Metrics by name; ``y`` holds places in ``model.classes_``, or numbers."""
     if not hasattr(model, "classes_"):
         prediction = model.predict(x)
-        found = {
+        metrics = {
             "rmse": scores.rmse(y, prediction, weight),
             "mae": scores.absolute_error(y, prediction, weight),
             "r2": scores.r2(y, prediction, weight),
         }
-        return {name: value for name, value in found.items() if not np.isnan(value)}
+        return {name: value for name, value in metrics.items() if not np.isnan(value)}
     shares = model.predict_proba(x)
     wrong = scores.error(y, shares.argmax(axis=1), weight)
-    found = {"logloss": scores.log_loss(y, shares, weight), "error": wrong}
+    metrics = {"logloss": scores.log_loss(y, shares, weight), "error": wrong}
     if shares.shape[1] > 2:
-        return {f"m{name}": value for name, value in found.items()}
+        return {f"m{name}": value for name, value in metrics.items()}
     area = scores.auc(y, shares[:, 1], weight)
-    return found | ({"auc": area} if np.isfinite(area) else {})
+    return metrics | ({"auc": area} if np.isfinite(area) else {})
 
 
 def _record(
@@ -346,7 +321,7 @@ def _record(
     valid: Part | None,
     model: Any,
     device: str,
-    found: dict[str, dict[str, float]],
+    metrics: dict[str, dict[str, float]],
     timings: dict[str, float],
 ) -> dict[str, Any]:
     """All facts about a training."""
@@ -365,7 +340,7 @@ def _record(
         "model": type(model).__name__,
         "device": device,
         "threads": n_threads(model.n_jobs),
-        "metrics": found,
+        "metrics": metrics,
         "seconds": {name: round(seconds, 3) for name, seconds in timings.items()},
         "out": args.out,
         "bytes": os.path.getsize(args.out),
@@ -380,16 +355,13 @@ def _record(
 def _tell_result(record: dict[str, Any], tell: Any) -> None:
     if "best_round" in record:
         tell(f"best round: {record['best_round']} of {record['rounds']}")
-    found, n = record["metrics"], record["rows"]
-    which = f"the first {SCORED_ROWS:,} training rows" if n > SCORED_ROWS else "the training rows"
-    heads = {"train": which, "valid": "rows not trained on"}
-    for part in reversed(found):
-        tell(
-            "  ".join(f"{name} {value:.6g}" for name, value in found[part].items())
-            + f"  on {heads[part]}"
-        )
-    tell(f"read in {record['seconds']['read']:.2f} s, trained in {record['seconds']['fit']:.2f} s")
+    first = f"first {SCORED_ROWS:,} " if record["rows"] > SCORED_ROWS else ""
+    rows = {"train": f"the {first}training rows", "valid": "rows not trained on"}
+    for part, metrics in reversed(record["metrics"].items()):
+        values = "  ".join(f"{name} {value:.6g}" for name, value in metrics.items())
+        tell(f"{values}  on {rows[part]}")
     tell(
+        f"read in {record['seconds']['read']:.2f} s, trained in {record['seconds']['fit']:.2f} s\n"
         f"wrote {record['out']}: {record['bytes']:,} bytes, fingerprint "
         f"{record['fingerprint'][:16]}..."
     )
@@ -418,7 +390,7 @@ def _write_report(
     if valid is not None and y_valid is not None:
         rows, y, weight = valid.x, labels(y_valid), valid.weight
     title = f"{model.table_.target} from {os.path.basename(args.data)}"
-    with columns_found():
+    with without_name_warnings():
         write_report(
             model,
             args.report,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from gpuboost.cli.common import add_json, say, write_json
+from gpuboost.cli.common import JSON_OPTION, say, write_json
 from gpuboost.progress import Progress
 from gpuboost.warmup import STEPS
 
@@ -20,11 +20,7 @@ examples:
   gpuboost warmup
   NUMBA_CACHE_DIR=/opt/cache gpuboost warmup    keep the compiled code in a folder of your choice
 """
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Options of the command."""
-    add_json(parser)
+OPTIONS = JSON_OPTION
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.tables.batch import Advance, Batch
+from gpuboost.tables.batch import Batch, Table
 from gpuboost.tables.delimited import Chunk, chunks_of
 from gpuboost.tables.errors import TableError
 from gpuboost.tables.source import Source
@@ -24,21 +24,17 @@ MAX_DENSE_BYTES = 64 << 30
 SMALL = ("f4", "f2", "i1", "u1", "i2", "u2", "b1")
 
 
-class NpzTable:
-    """Arrays of a NPZ file.
+class NpzTable(Table):
+    """Arrays of an NPZ file.
 
-    The columns of a matrix (named "X", or the only one), and vectors under their own names.
-
-    The columns of the matrix are called as the array "feature_names" says, or c0, c1, ...
+    The table has the columns of a matrix (named "X", or the only one), and vectors under their own
+    names. The columns of the matrix are called as the array "feature_names" says, or c0, c1, ...
     """
 
-    unit = "rows"
-    default_target: str | None = "y"
+    default_target = "y"
 
     def __init__(self, source: Source) -> None:
-        self.source, self.fraction = source, 0.0
-        self.first_text: dict[str, str] = {}
-        self.total: int | None
+        super().__init__(source, None)
         try:
             with zipfile.ZipFile(source.path) as archive:
                 headers = {
@@ -48,17 +44,17 @@ class NpzTable:
             self._matrix = self._choose_matrix(
                 {name: shape for name, (shape, _, _) in headers.items()}
             )
-            (self.total, n_columns), self._fortran, self._dtype = headers[self._matrix]
+            (self.total, n_columns), self._fortran, dtype = headers[self._matrix]
             with np.load(source.path, allow_pickle=False) as arrays:
-                given = (
-                    arrays["feature_names"]
+                features = (
+                    [str(name) for name in arrays["feature_names"]]
                     if "feature_names" in headers
                     else [f"c{i}" for i in range(n_columns)]
                 )
                 self._vectors = {
                     name: arrays[name]
                     for name, (shape, _, _) in headers.items()
-                    if shape == (self.total,)
+                    if shape == (self.total,) and name != "feature_names"
                 }
         except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError) as error:
             if isinstance(error, TableError):
@@ -67,11 +63,9 @@ class NpzTable:
                 f"{source.label}: the NPZ file is damaged, or holds what is no plain array "
                 f"({error})"
             ) from error
-        self._vectors.pop("feature_names", None)
-        features = [str(name) for name in given]
-        if len(features) != n_columns or len({*features, *self._vectors}) != n_columns + len(
-            self._vectors
-        ):
+        self._dtypes = dict.fromkeys(features, dtype)
+        self._dtypes |= {name: vector.dtype for name, vector in self._vectors.items()}
+        if not len(features) == n_columns == len(self._dtypes) - len(self._vectors):
             raise TableError(
                 f"{source.label}: feature_names must have {n_columns} names that differ from "
                 "each other and from the vectors'"
@@ -79,13 +73,8 @@ class NpzTable:
         if self.total == 0:
             raise TableError(f"{source.label}: {self._matrix} has no rows")
         self._place = {name: i for i, name in enumerate(features)}
-        self.names = [*features, *self._vectors]
-        self.kinds = {
-            name: self._kind(
-                name, self._vectors[name].dtype if name in self._vectors else self._dtype
-            )
-            for name in self.names
-        }
+        self.names = list(self._dtypes)
+        self.kinds = {name: self._kind(name, dtype) for name, dtype in self._dtypes.items()}
 
     @staticmethod
     def _header(archive: zipfile.ZipFile, member: str) -> tuple[tuple[int, ...], bool, np.dtype]:
@@ -97,10 +86,10 @@ class NpzTable:
         if "X" in matrices:
             return "X"
         if len(matrices) != 1:
-            found = ", ".join(f"{name} {shape}" for name, shape in shapes.items()) or "nothing"
+            content = ", ".join(f"{name} {shape}" for name, shape in shapes.items()) or "nothing"
             raise TableError(
                 f"{self.source.label}: there should be one matrix, or one that is called X; "
-                f"the file has {found}"
+                f"the file has {content}"
             )
         return matrices[0]
 
@@ -113,31 +102,14 @@ class NpzTable:
             )
         return kinds[dtype.kind]
 
-    def missing(self, columns: Iterable[str]) -> list[str]:
-        """Those of the wanted columns that the table does not have."""
-        return [name for name in columns if name not in self.names]
-
     def dtype(self, columns: Sequence[str]) -> str:
         """float32 if it holds every value of these columns."""
-        dtypes = {
-            self._vectors[name].dtype if name in self._vectors else self._dtype for name in columns
-        }
-        return (
-            "float32"
-            if all(dtype.kind == "U" or dtype.str[1:] in SMALL for dtype in dtypes)
-            else "float64"
-        )
+        dtypes = {self._dtypes[name] for name in columns}
+        small = all(dtype.kind == "U" or dtype.str[1:] in SMALL for dtype in dtypes)
+        return "float32" if small else "float64"
 
-    def batches(
-        self, columns: Sequence[str], text: set[str] | None, advance: Advance
-    ) -> Iterator[Batch]:
-        """Rows from the beginning; see ``DelimitedTable.batches``."""
-        for name in columns:
-            if text is not None and name not in text and self.kinds[name] == "text":
-                raise TableError(
-                    f"{self.source.label}: column {name!r} must hold numbers, as it did in "
-                    "training; it holds text"
-                )
+    def _read(self, columns: Sequence[str], text: set[str] | None) -> Iterator[tuple[int, Batch]]:
+        self._check_numbers(columns, text)
         done = 0
         for block in self._blocks():
             n = len(block)
@@ -148,9 +120,7 @@ class NpzTable:
                 for name in columns
             }
             done += n
-            advance(n)
-            self.fraction = done / (self.total or 1)
-            yield Batch(n, parts)
+            yield done, Batch(n, parts)
 
     def _blocks(self) -> Iterator[np.ndarray]:
         """Rows of the matrix, straight from the file if they are stored row by row."""
@@ -197,7 +167,7 @@ def _npy_header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype]:
     return shape, fortran, dtype
 
 
-class LibsvmTable:
+class LibsvmTable(Table):
     """A LibSVM file: target and index:value pairs; what is not there is 0.
 
     The target is the column y, the others are x1, x2, ... as they are numbered (from x0 if an index
@@ -205,11 +175,10 @@ class LibsvmTable:
     """
 
     unit = "B"
-    default_target: str | None = "y"
+    default_target = "y"
 
     def __init__(self, source: Source) -> None:
-        self.source, self.fraction, self.total = source, 0.0, source.size
-        self.first_text: dict[str, str] = {}
+        super().__init__(source, source.size)
         lowest, highest, n_rows = 1, 0, 0
         for chunk in chunks_of(source.open()):
             sparse, _ = self._parse(chunk)
@@ -240,32 +209,21 @@ class LibsvmTable:
             if name != "y" and not re.fullmatch(r"x(0|[1-9][0-9]{0,8})", name)
         ]
 
-    def dtype(self, columns: Sequence[str]) -> str:
-        """The dtype that holds these columns."""
-        return "float64"
-
-    def batches(
-        self, columns: Sequence[str], text: set[str] | None, advance: Advance
-    ) -> Iterator[Batch]:
-        """Rows from the beginning; see ``DelimitedTable.batches``."""
-        done = 0
+    def _read(self, columns: Sequence[str], text: set[str] | None) -> Iterator[tuple[int, Batch]]:
         width = 1 + max(
             (int(name[1:]) for name in [*columns, *self.names] if name != "y"), default=0
         )
         for chunk in chunks_of(self.source.open()):
             sparse, y = self._parse(chunk)
-            advance(chunk.end - done)
-            done = chunk.end
-            self.fraction = done / self.total if self.total else 0.0
             sparse.resize(sparse.shape[0], width)
             rows = max(1, BATCH_BYTES // (8 * width))
-            for begin in range(0, sparse.shape[0], rows):
+            for begin in range(0, max(1, sparse.shape[0]), rows):  # comments count as read, too
                 block = sparse[begin : begin + rows].toarray()
                 values = {
                     name: block[:, int(name[1:])] if name != "y" else y[begin : begin + rows]
                     for name in columns
                 }
-                yield Batch(len(block), values)
+                yield chunk.end, Batch(len(block), values)
 
     def _parse(self, chunk: Chunk) -> tuple[Any, np.ndarray]:
         """A sparse matrix whose columns are the indices in the file, and the targets."""

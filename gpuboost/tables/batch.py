@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
+
+from gpuboost.tables.errors import TableError
+from gpuboost.tables.source import Source
 
 #: Gets how much more was read, in the unit of the table.
 Advance = Callable[[int], None]
@@ -18,29 +22,79 @@ class Batch:
     columns: dict[str, Any]
 
 
-class Table(Protocol):
-    """A file that is read in batches."""
+class Table(ABC):
+    """A file that is read in batches.
 
+    Parameters
+    ----------
+    source : Source
+        Where its bytes come from.
+    total : int or None
+        Bytes or rows, as ``unit`` says; None: nobody knows.
+
+    Attributes
+    ----------
+    names : list of str
+        Columns in their order.
+    kinds : dict
+        Kind of each column, see columns.py; those of CSV and TSV may change while rows are read.
+    default_target : str or None
+        The target, in formats that have a place for it.
+    fraction : float
+        Part of the table that was read, 0 if nobody knows.
+    first_text : dict
+        For some columns that are text: the value that makes them so, and where it is.
+    """
+
+    unit = "rows"
+    default_target: str | None = None
     names: list[str]
-    kinds: dict[
-        str, str
-    ]  # of each column, see columns.py; those of CSV and TSV may change while rows are read
-    total: int | None  # bytes or rows, as ``unit`` says; None: nobody knows
-    unit: str
-    fraction: float  # part of the table that was read, 0 if nobody knows
-    first_text: dict[
-        str, str
-    ]  # the value that makes a column text, and where it is, for some columns
-    source: Any
-    default_target: str | None  # of formats that have a place for it
+    kinds: dict[str, str]
+
+    def __init__(self, source: Source, total: int | None) -> None:
+        self.source, self.total, self.fraction = source, total, 0.0
+        self.first_text: dict[str, str] = {}
 
     def missing(self, columns: Iterable[str]) -> list[str]:
         """Those of the wanted columns that the table does not have."""
+        return [name for name in columns if name not in self.names]
 
     def dtype(self, columns: Sequence[str]) -> str:
         """The dtype that holds these columns."""
+        return "float64"
 
     def batches(
         self, columns: Sequence[str], text: set[str] | None, advance: Advance
     ) -> Iterator[Batch]:
-        """Rows from the beginning; see ``DelimitedTable.batches``."""
+        """Rows from the beginning.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Columns to read.
+        text : set of str or None
+            Columns to read as text; others must not turn out to be text. None: whatever they turn
+            out to be.
+        advance : callable
+            Gets how much was read, in the unit of the table, batch by batch.
+        """
+        done = 0
+        for end, batch in self._read(columns, text):
+            advance(end - done)
+            done = end
+            self.fraction = done / self.total if self.total else 0.0
+            if batch.n_rows:
+                yield batch
+
+    @abstractmethod
+    def _read(self, columns: Sequence[str], text: set[str] | None) -> Iterator[tuple[int, Batch]]:
+        """Batches, some of them perhaps without rows, and how much was read with each of them."""
+
+    def _check_numbers(self, columns: Sequence[str], text: set[str] | None) -> None:
+        """Raise if a column holds text that must not."""
+        for name in columns:
+            if text is not None and name not in text and self.kinds[name] == "text":
+                raise TableError(
+                    f"{self.source.label}: column {name!r} must hold numbers, as it did in "
+                    "training; it holds text"
+                )

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from gpuboost.optional import load
-from gpuboost.tables.batch import Advance, Batch
+from gpuboost.tables.batch import Batch, Table
 from gpuboost.tables.columns import fits_float32, kind_of
-from gpuboost.tables.errors import TableError
+from gpuboost.tables.errors import TableError, check_distinct
 from gpuboost.tables.source import Source
 
 #: Rows of a batch, fewer if there are many columns.
 BATCH_ROWS, BATCH_CELLS = 65_536, 1 << 20
 
 
-class ColumnarTable:
+class ColumnarTable(Table):
     """A table whose columns have types."""
 
-    unit = "rows"
-    default_target: str | None = None
-
     def __init__(self, source: Source, schema: Any, n_rows: int | None) -> None:
-        self.source, self.total, self.fraction = source, n_rows, 0.0
-        self.names: list[str] = list(schema.names)
-        self.first_text: dict[str, str] = {}
-        for i, name in enumerate(self.names):
-            if name in self.names[:i]:
-                raise TableError(
-                    f"{source.label}: columns {self.names.index(name) + 1} and {i + 1} have "
-                    f"the same name, {name!r}"
-                )
+        super().__init__(source, n_rows)
+        self.names = list(schema.names)
+        check_distinct(source.label, self.names)
         if n_rows == 0:
             raise TableError(f"{source.label}: the table has columns but no rows")
         self._types = dict(zip(self.names, schema.types, strict=True))
@@ -40,46 +32,27 @@ class ColumnarTable:
             name: kind_of(arrow_type) or str(arrow_type) for name, arrow_type in self._types.items()
         }
 
-    def missing(self, columns: Iterable[str]) -> list[str]:
-        """Those of the wanted columns that the table does not have."""
-        return [name for name in columns if name not in self.names]
-
     def dtype(self, columns: Sequence[str]) -> str:
         """float32 if it holds every value of these columns."""
         return "float32" if all(fits_float32(self._types[name]) for name in columns) else "float64"
 
-    def batches(
-        self, columns: Sequence[str], text: set[str] | None, advance: Advance
-    ) -> Iterator[Batch]:
-        """Rows from the beginning; see ``DelimitedTable.batches``."""
+    def _read(self, columns: Sequence[str], text: set[str] | None) -> Iterator[tuple[int, Batch]]:
         for name in columns:
             if kind_of(self._types[name]) is None:
                 raise TableError(
                     f"{self.source.label}: column {name!r} has the type {self._types[name]}; "
                     f"leave it out with --drop {name}"
                 )
-            if text is not None and name not in text and self.kinds[name] == "text":
-                raise TableError(
-                    f"{self.source.label}: column {name!r} must hold numbers, as it did in "
-                    "training; it holds text"
-                )
+        self._check_numbers(columns, text)
         done = 0
         with explained(self.source.label):
             for batch in self._batches(list(dict.fromkeys(columns))):
-                advance(batch.num_rows)
                 done += batch.num_rows
-                self.fraction = done / self.total if self.total else 0.0
-                if batch.num_rows:
-                    yield Batch(
-                        batch.num_rows,
-                        {
-                            name: batch.column(batch.schema.get_field_index(name))
-                            for name in columns
-                        },
-                    )
+                yield done, Batch(batch.num_rows, {name: batch.column(name) for name in columns})
 
+    @abstractmethod
     def _batches(self, columns: list[str]) -> Iterator[Any]:
-        raise NotImplementedError
+        """Record batches of some columns."""
 
 
 class ParquetTable(ColumnarTable):

@@ -62,15 +62,8 @@ def kind_of(arrow_type: Any) -> str | None:
         "empty": (types.is_null,),
     }
     return next(
-        (kind for kind, own in tests.items() if any(test(arrow_type) for test in own)), None
+        (kind for kind, any_of in tests.items() if any(test(arrow_type) for test in any_of)), None
     )
-
-
-@lru_cache
-def is_float(arrow_type: Any) -> bool:
-    """Whether numpy has this type of floating-point numbers, and so do the kernels."""
-    pa = load("pyarrow", "reading tables")
-    return arrow_type in (pa.float64(), pa.float32())
 
 
 def joined(a: str, b: str) -> str:
@@ -100,10 +93,6 @@ def to_numbers(column: Any) -> np.ndarray:
     """A column of any kind but text as float64 or float32, NaN where it has no value."""
     if isinstance(column, np.ndarray):
         return column if column.dtype.kind == "f" else column.astype(np.float64)
-    numbers: np.ndarray
-    if is_float(column.type):
-        numbers = column.to_numpy(zero_copy_only=False)
-        return numbers
     pa = load("pyarrow", "reading tables")
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -112,7 +101,9 @@ def to_numbers(column: Any) -> np.ndarray:
         return _seconds(pa, column)
     if kind == "empty":
         return np.full(len(column), np.nan)
-    numbers = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    if column.type != pa.float32():
+        column = column.cast(pa.float64(), safe=False)
+    numbers: np.ndarray = column.to_numpy(zero_copy_only=False)
     return numbers
 
 
@@ -135,8 +126,7 @@ class Texts:
         """Numbers of some rows; NaN where there is no value."""
         codes, values = _encoded(column)
         for value in values:
-            if value not in self.numbers:
-                self.numbers[value] = len(self.numbers)
+            self.numbers.setdefault(value, len(self.numbers))
         if len(self.numbers) > MAX_TEXTS:
             raise TableError(
                 f"{self.where}: column {self.name!r} has more than {MAX_TEXTS:,} distinct "
@@ -176,9 +166,9 @@ class KnownTexts:
 
 
 def _encoded(column: Any) -> tuple[np.ndarray, list[str]]:
-    """Each row's place in a list of distinct texts.
+    """Each row's place in a list of distinct texts, and that list.
 
-    Rows without a value have the place behind the last.
+    Rows without a value have the place behind the last text.
     """
     if isinstance(column, np.ndarray):
         values, codes = np.unique(column.astype(str), return_inverse=True)

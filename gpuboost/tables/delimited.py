@@ -11,16 +11,16 @@ import csv
 import io
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 from gpuboost.backend import n_threads
 from gpuboost.optional import load
-from gpuboost.tables.batch import Advance, Batch
+from gpuboost.tables.batch import Batch, Table
 from gpuboost.tables.columns import is_number, joined, kind_of
-from gpuboost.tables.errors import RereadTable, TableError
+from gpuboost.tables.errors import RereadTable, TableError, check_distinct
 from gpuboost.tables.source import Source, Stream
 
 #: Fields that mean "no value", in columns of any kind.
@@ -59,7 +59,7 @@ class Chunk:
     end: int  # place in the (packed) file behind it
 
 
-class DelimitedTable:
+class DelimitedTable(Table):
     """A CSV or TSV file.
 
     Parameters
@@ -73,23 +73,19 @@ class DelimitedTable:
     """
 
     unit = "B"
-    default_target: str | None = None
 
     def __init__(self, source: Source, delimiter: str, header: bool) -> None:
         if len(delimiter) != 1 or delimiter in '"\r\n':
             raise TableError(
                 f"the delimiter must be one character other than a quote; got {delimiter!r}"
             )
-        self.source, self.delimiter, self.header = source, delimiter, header
-        self.total = source.size
+        super().__init__(source, source.size)
+        self.delimiter, self.header = delimiter, header
         self._csv = load("pyarrow.csv", "reading CSV and TSV files")
         self._arrow = load("pyarrow", "reading CSV and TSV files")
         self._begin()
         self.names = self._column_names()
-        #: For columns that were numbers until a text turned up: where and which.
-        self.first_text: dict[str, str] = {}
         self.kinds = self._guess_kinds()
-        self.fraction = 0.0
 
     def _begin(self) -> None:
         self._chunks = chunks_of(self.source.open())
@@ -118,12 +114,7 @@ class DelimitedTable:
             if self.header
             else [f"c{i}" for i in range(len(fields))]
         )
-        for i, name in enumerate(names):
-            if name in names[:i]:
-                raise TableError(
-                    f"{where}: columns {names.index(name) + 1} and {i + 1} have the same name, "
-                    f"{name!r}"
-                )
+        check_distinct(where, names)
         if self.header:
             self._drop_header(lines.line_num)
         while self._first is not None and not self._first.data.strip(b"\r\n"):
@@ -158,29 +149,7 @@ class DelimitedTable:
 
     # --- batches
 
-    def missing(self, columns: Iterable[str]) -> list[str]:
-        """Those of the wanted columns that the table does not have."""
-        return [name for name in columns if name not in self.names]
-
-    def dtype(self, columns: Sequence[str]) -> str:
-        """The dtype that holds these columns."""
-        return "float64"
-
-    def batches(
-        self, columns: Sequence[str], text: set[str] | None, advance: Advance
-    ) -> Iterator[Batch]:
-        """Rows from the beginning.
-
-        Parameters
-        ----------
-        columns : sequence of str
-            Columns to read.
-        text : set of str or None
-            Columns to read as text; others must not turn out to be text. None: whatever they turn
-            out to be.
-        advance : callable
-            Gets the bytes of the (packed) file that were read, batch by batch.
-        """
+    def _read(self, columns: Sequence[str], text: set[str] | None) -> Iterator[tuple[int, Batch]]:
         if not self._fresh:
             if self.source.path == "-":
                 raise TableError("standard input cannot be read again: save it to a file first")
@@ -189,14 +158,11 @@ class DelimitedTable:
             if self._column_names() != names:
                 raise TableError(f"{self.source.label}: the file has changed while it was read")
         self._fresh = False
-        kinds = (
-            {name: "empty" if self.kinds[name] == "text" else self.kinds[name] for name in columns}
-            if text is not None
-            else self.kinds
-        )
-        for name in text or ():
-            kinds[name] = "text"
-        reread, done = False, 0
+        kinds = self.kinds  # what is learned about them stays
+        if text is not None:
+            numbers = {name: kind for name, kind in self.kinds.items() if kind != "text"}
+            kinds = dict.fromkeys(columns, "empty") | numbers | dict.fromkeys(text, "text")
+        reread = False
         for chunk, batch in self._parsed(columns, kinds):
             for name in columns:
                 kind = joined(
@@ -211,11 +177,9 @@ class DelimitedTable:
                         )
                     reread = reread or kinds[name] != "empty"
                 kinds[name] = kind
-            advance(chunk.end - done)
-            done = chunk.end
-            self.fraction = done / self.total if self.total else 0.0
-            if not reread:
-                yield Batch(batch.num_rows, {name: batch[name] for name in columns})
+            # once the table has to be read again, the rest of it only shows what else is text
+            n_rows = 0 if reread else batch.num_rows
+            yield chunk.end, Batch(n_rows, {name: batch[name] for name in columns})
         if reread:
             raise RereadTable
 
@@ -237,9 +201,8 @@ class DelimitedTable:
                 if len(waiting) > threads or chunk is None:
                     done, then, future = waiting.popleft()
                     batch = future.result()
-                    if any(
-                        kinds[name] == "text" != then[name] for name in columns
-                    ):  # numbers would not be the texts of the file
+                    # what was read as a number no longer has the text that the file has
+                    if any(kinds[name] == "text" != then[name] for name in columns):
                         batch = self._parse(done, columns, kinds)
                     if batch.num_rows:
                         yield done, batch
@@ -247,9 +210,10 @@ class DelimitedTable:
             pool.shutdown(cancel_futures=True)
 
     def _parse(self, chunk: Chunk, columns: Sequence[str], kinds: dict[str, str]) -> Any:
-        """Columns of a chunk; those of no known kind, or that do not fit their kind.
+        """Columns of a chunk.
 
-        Have the type that pyarrow finds for them.
+        Those of no known kind, and those that do not fit their kind, have the type that pyarrow
+        finds for them.
         """
         if not chunk.data.strip(b"\r\n"):  # which pyarrow would complain about
             return self._arrow.table({})
@@ -303,13 +267,13 @@ class DelimitedTable:
     def _explained(self, chunk: Chunk, error: Exception) -> TableError:
         """An error of the parser as a sentence with a line number."""
         wanted = len(self.names)
-        found = self._find(chunk, lambda row: len(row) != wanted)
-        if found is None:
+        bad_row = self._find(chunk, lambda row: len(row) != wanted)
+        if bad_row is None:
             return TableError(
                 f"{self.source.label}: between line {chunk.first_line} and the next megabyte: "
                 f"{error}"
             )
-        line, row = found
+        line, row = bad_row
         more = " (quote fields that contain the delimiter)" if len(row) > wanted else ""
         return TableError(
             f"{self.source.label}, line {line}: expected {wanted} fields, found {len(row)}{more}"
@@ -330,11 +294,12 @@ class DelimitedTable:
     def _remember_text(self, name: str, chunk: Chunk) -> None:
         """Note which value makes a column text, and where, if others of the chunk are numbers."""
         f = self.names.index(name)
-        found = self._find(
+        first = self._find(
             chunk, lambda row: len(row) > f and row[f] not in MISSING and not is_number(row[f])
         )
-        if found is not None:
-            self.first_text[name] = f"line {found[0]} has {found[1][f][:40]!r}"
+        if first is not None:
+            line, row = first
+            self.first_text[name] = f"line {line} has {row[f][:40]!r}"
 
 
 def _lines(data: bytes) -> io.TextIOWrapper:
@@ -343,12 +308,11 @@ def _lines(data: bytes) -> io.TextIOWrapper:
 
 def chunks_of(stream: Stream) -> Iterator[Chunk]:
     """Cut a stream into chunks behind ends of lines that are not inside of quotes."""
-    rest, line, first = b"", 1, True
+    line = 1
     try:
+        rest = stream.unpacked(3).removeprefix(b"\xef\xbb\xbf")
         while True:
             data = rest + stream.unpacked(CHUNK)
-            if first:
-                data, first = data.removeprefix(b"\xef\xbb\xbf"), False
             if len(data) == len(rest):
                 if data:
                     yield Chunk(data, line, stream.position)

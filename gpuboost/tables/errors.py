@@ -16,7 +16,7 @@ class TableError(ValueError):
 class RereadTable(Exception):
     """A column turned out to be text after numbers of it were handed out.
 
-    Begin again, the table knows it now.
+    Whoever reads must begin again; the table knows by now that the column is text.
     """
 
 
@@ -31,6 +31,15 @@ def check_columns(
             hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise TableError(
                 f"{where}: there is no {what} {name!r}{hint}; the columns are {shortened(names)}"
+            )
+
+
+def check_distinct(where: str, names: Sequence[str]) -> None:
+    """Raise if two columns have the same name."""
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise TableError(
+                f"{where}: columns {names.index(name) + 1} and {i + 1} have the same name, {name!r}"
             )
 
 

@@ -1,6 +1,6 @@
 """Tables into the matrices that models take.
 
-Rows go straight from a batch to their place, there is no second copy of the table.
+Rows go straight from a batch to their place; there is no second copy of the table.
 """
 
 from __future__ import annotations
@@ -93,21 +93,21 @@ class _Collector:
         features: list[np.ndarray],
         y: np.ndarray,
         weight: np.ndarray | None,
-        keep: np.ndarray | None,
+        keep: np.ndarray,
         fraction: float,
     ) -> None:
-        """Rows of a batch, all (None) or some of them."""
-        n = len(y) if keep is None else int(np.count_nonzero(keep))
+        """Those rows of a batch for which ``keep`` is True."""
+        n = int(np.count_nonzero(keep))
         place = self.x.next(n, fraction)
-        if keep is None:
+        if n == len(y):
             fill(place, features)
-        else:
+        elif n:
             block = np.empty((len(y), place.shape[1]), place.dtype)
             fill(block, features)
             np.compress(keep, block, axis=0, out=place)
-        self.y.next(n, fraction)[:] = y if keep is None else y[keep]
+        self.y.next(n, fraction)[:] = y[keep]
         if self.weight is not None and weight is not None:
-            self.weight.next(n, fraction)[:] = weight if keep is None else weight[keep]
+            self.weight.next(n, fraction)[:] = weight[keep]
 
     def finish(self) -> Part:
         """The rows."""
@@ -205,15 +205,11 @@ class _Reading:
             features = [self._numbers(name, batch) for name in self.columns]
             y = self._numbers(self.target, batch)
             weight = self._numbers(self.weight, batch) if self.weight else None
-            held = rng.random(batch.n_rows) < fraction if fraction > 0 else None
+            held = rng.random(batch.n_rows) < fraction
             known = ~np.isnan(y)
-            n_without += batch.n_rows - int(np.count_nonzero(known))
-            keep = None if known.all() else known
-            if held is None:
-                train.add(features, y, weight, keep, table.fraction)
-            else:
-                train.add(features, y, weight, known & ~held, table.fraction)
-                valid.add(features, y, weight, known & held, table.fraction)
+            n_without += int(np.count_nonzero(~known))
+            train.add(features, y, weight, known & ~held, table.fraction)
+            valid.add(features, y, weight, known & held, table.fraction)
         if self.weight is not None and table.kinds[self.weight] == "text":
             raise TableError(
                 f"{table.source.label}: the column of weights, {self.weight!r}, must hold "
@@ -238,17 +234,11 @@ class _Reading:
         for name, texts in self.texts.items():
             ranks = texts.ranks()
             for part in parts:
-                column = (
-                    part.y
-                    if name == self.target
-                    else part.x[:, self.columns.index(name)]
-                    if name in self.columns
-                    else np.empty(0)
-                )
+                column = part.y if name == self.target else part.x[:, self.columns.index(name)]
                 known = ~np.isnan(column)
                 column[known] = ranks[column[known].astype(np.intp)]
         text = {name: self.texts[name].values for name in self.columns if name in self.texts}
-        data = TrainingData(
+        return TrainingData(
             parts[0],
             parts[1] if len(parts[1].x) else None,
             self.columns,
@@ -256,9 +246,8 @@ class _Reading:
             self.table.kinds[self.target],
             self.texts[self.target].values if self.target in self.texts else [],
             n_without,
+            self._notes(text, sum(len(part.x) for part in parts)),
         )
-        data.notes += self._notes(text, sum(len(part.x) for part in parts))
-        return data
 
     def _notes(self, text: dict[str, list[str]], n_rows: int) -> list[str]:
         notes = []
@@ -295,18 +284,10 @@ class ModelColumns:
 
     def __init__(self, columns: Sequence[str], categories: Mapping[str, Any]) -> None:
         self.columns = list(columns)
-        self.known: dict[str, KnownTexts] = {}
-        self.numbers: dict[str, np.ndarray] = {}
-        for name, values in categories.items():
-            if np.asarray(values).dtype.kind in "OU":
-                self.known[name] = KnownTexts(values)
-            else:
-                self.numbers[name] = values
-
-    @property
-    def text(self) -> set[str]:
-        """Columns to read as text."""
-        return set(self.known)
+        #: Columns to read as text.
+        self.text = {n for n, values in categories.items() if np.asarray(values).dtype.kind in "OU"}
+        self.known = {n: KnownTexts(values) for n, values in categories.items() if n in self.text}
+        self.numbers = {n: values for n, values in categories.items() if n not in self.text}
 
     def features(self, batch: Batch) -> list[np.ndarray]:
         """Columns of a batch as numbers."""
@@ -382,8 +363,8 @@ def read_validation(
                 )
             keep = ~np.isnan(y)
             n_without += int(np.count_nonzero(~keep))
-            own = to_numbers(batch.columns[weight]) if weight else None
-            out.add(columns.features(batch), y, own, None if keep.all() else keep, table.fraction)
+            weights = to_numbers(batch.columns[weight]) if weight else None
+            out.add(columns.features(batch), y, weights, keep, table.fraction)
     part = out.finish()
     if not len(part.x):
         raise TableError(f"{where}: no row has a value of the target {schema.target!r}")

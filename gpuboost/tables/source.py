@@ -1,6 +1,6 @@
-"""Where the bytes of a table come from.
+"""Where the bytes of a table come from, and which format they are in.
 
-A file or standard input, packed or not, and which format they are in.
+They come from a file or from standard input, packed or not.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ PACKED = {
 }
 
 
-def format_of(path: str, given: str | None = None) -> str:
-    """The format of a file: what was given, or what the name's ending says.
+def format_of(path: str, chosen: str | None = None) -> str:
+    """The format of a file: the chosen one, or what the name's ending says.
 
-    CSV for standard input.
+    Standard input is CSV unless another format was chosen.
     """
-    if given is not None:
-        return given
+    if chosen is not None:
+        return chosen
     if path == "-":
         return "csv"
     name = Path(path).name.lower()
@@ -83,15 +83,13 @@ class Source:
         if path == "-":
             if keep:
                 self._keep(sys.stdin.buffer)
-        elif os.path.exists(path) and not os.path.isfile(
-            path
-        ):  # a pipe, such as <(zcat table.csv.gz): it can be opened once
+        # a pipe, such as <(zcat table.csv.gz): it can be opened once
+        elif os.path.exists(path) and not os.path.isfile(path):
             with open(path, "rb") as pipe:
                 self._keep(pipe)
         if self.path != "-":
-            with open(self.path, "rb"):  # an error here says which file, and why
-                pass
-            self.size = os.path.getsize(self.path)
+            with open(self.path, "rb") as file:  # an error here says which file, and why
+                self.size = file.seek(0, os.SEEK_END)
             if self.size == 0:
                 raise TableError(f"{self.label}: the file is empty")
 
@@ -110,9 +108,8 @@ class Source:
         if self.path == "-":
             return Stream(sys.stdin.buffer, self.label, ending="")
         ending = Path(self.path).suffix.lower()
-        return Stream(
-            open(self.path, "rb", buffering=0), self.label, ending if ending in PACKED else ""
-        )  # noqa: SIM115
+        file = open(self.path, "rb")  # noqa: SIM115 (the stream closes it)
+        return Stream(file, self.label, ending if ending in PACKED else "")
 
     def close(self) -> None:
         """Remove the temporary file."""
@@ -124,9 +121,7 @@ class Stream:
     """Bytes that are unpacked on the way; ``position`` is the place in the packed file."""
 
     def __init__(self, raw: BinaryIO, label: str, ending: str) -> None:
-        self._raw, self.label, self.position, self._begin = raw, label, 0, b""
-        while len(self._begin) < 4 and (more := raw.read(4 - len(self._begin))):
-            self._begin += more
+        self._raw, self.label, self.position, self._begin = raw, label, 0, raw.read(4)
         packing = next(
             (name for name, magic in PACKED.values() if self._begin.startswith(magic)), None
         )
@@ -141,13 +136,8 @@ class Stream:
 
     def read(self, n: int) -> bytes:
         """The next n packed bytes, fewer only at the end."""
-        parts = [self._begin[:n]] if self._begin else []
-        self._begin = self._begin[n:]
-        missing = n - sum(map(len, parts))
-        while missing > 0 and (more := self._raw.read(missing)):
-            parts.append(more)
-            missing -= len(more)
-        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        begin, self._begin = self._begin[:n], self._begin[n:]
+        data = begin + self._raw.read(n - len(begin))
         self.position += len(data)
         return data
 

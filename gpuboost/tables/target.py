@@ -50,16 +50,13 @@ def settle_target(data: TrainingData, name: str, task: str = "auto") -> Target:
     Target
         Task and values.
     """
-    y, text = data.train.y, data.target_kind == "text"
-    if task == "regression" and text:
+    y = data.train.y
+    if task == "regression" and data.target_kind == "text":
         raise TableError(
             f"the target {name!r} holds text, such as {data.target_values[0]!r}: regression "
             "needs numbers"
         )
-    if task == "auto":
-        task, reason = _infer(data, y)
-    else:
-        reason = "as asked for"
+    task, reason = _infer(data, y) if task == "auto" else (task, "as asked for")
     if task == "regression":
         return Target(task, reason, None, y, None if data.valid is None else data.valid.y)
     labels = np.unique(y)

@@ -6,7 +6,7 @@ import csv
 import io
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -38,13 +38,7 @@ def open_writer(path: str) -> Iterator[Writer]:
     "-" is standard output.
     """
     kind = writable_format(path)
-    if path == "-":
-        writer = Writer(sys.stdout.buffer, kind, None)
-        yield writer
-        writer.close()
-        sys.stdout.buffer.flush()
-        return
-    with atomic_write(path) as file:
+    with nullcontext(sys.stdout.buffer) if path == "-" else atomic_write(path) as file:
         writer = Writer(file, kind, PACKED.get(Path(path).suffix.lower(), (None,))[0])
         try:
             yield writer
@@ -52,12 +46,13 @@ def open_writer(path: str) -> Iterator[Writer]:
             writer.abandon()
             raise
         writer.close()
+        file.flush()
 
 
 class _KeptOpen(io.RawIOBase):
     """A file that its user cannot close, as whoever has opened it does that.
 
-    Writers may say their last words to one that is abandoned.
+    What is written to an abandoned one is dropped, as writers still write when they are closed.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -85,7 +80,6 @@ class Writer:
         self._file: Any = (
             self._arrow.CompressedOutputStream(self._kept, packing) if packing else self._kept
         )
-        self._packed = packing is not None
         self._writer: Any = None
 
     def write(self, columns: dict[str, Any]) -> None:
@@ -116,7 +110,7 @@ class Writer:
         """Write what is left."""
         if self._writer is not None:
             self._writer.close()
-        if self._packed:
+        if self._file is not self._kept:
             self._file.close()
 
     def abandon(self) -> None:
@@ -125,5 +119,5 @@ class Writer:
         The error that led here counts, not those that follow from it.
         """
         self._kept.abandoned = True
-        if self._packed:
+        if self._file is not self._kept:
             self._file.close()

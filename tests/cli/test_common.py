@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from gpuboost.cli.common import USAGE, CliError, add_json, say, write_json
+from gpuboost.cli.common import JSON_OPTION, USAGE, CliError, add_options, say, write_json
 
 
 def test_words_go_to_standard_error_and_results_to_standard_output(capsys):
@@ -23,5 +23,5 @@ def test_an_error_has_a_text_and_an_exit_code():
 
 def test_json_is_off_unless_asked_for():
     parser = argparse.ArgumentParser()
-    add_json(parser)
+    add_options(parser, JSON_OPTION)
     assert not parser.parse_args([]).json and parser.parse_args(["--json"]).json

@@ -7,14 +7,14 @@ import warnings
 
 import pytest
 
-from gpuboost.cli.common import CliError
+from gpuboost.cli.common import CliError, add_options
 from gpuboost.cli.data_options import (
-    add_table_options,
+    TABLE_OPTIONS,
     check_output,
-    columns_found,
     names,
     naming,
     open_with_options,
+    without_name_warnings,
 )
 
 
@@ -27,11 +27,10 @@ def test_tables_are_read_as_the_options_say(tmp_path, delimiter):
     path = tmp_path / "table.txt"
     path.write_text("1\t2\n3\t4\n")
     parser = argparse.ArgumentParser()
-    add_table_options(parser)
+    add_options(parser, TABLE_OPTIONS)
     args = parser.parse_args(["--format", "csv", "--delimiter", delimiter, "--no-header"])
-    table = open_with_options(str(path), args)
-    assert table.names == ["c0", "c1"]
-    table.source.close()
+    with open_with_options(str(path), args) as table:
+        assert table.names == ["c0", "c1"]
 
 
 def test_output_is_checked_before_any_work(tmp_path):
@@ -60,7 +59,7 @@ def test_errors_of_the_system_name_the_file():
 def test_matrices_need_no_names_once_their_columns_were_found():
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        with columns_found():
+        with without_name_warnings():
             warnings.warn("X does not have valid feature names, but ...", stacklevel=1)
         warnings.warn("another", stacklevel=1)
     assert [str(one.message) for one in seen] == ["another"]
