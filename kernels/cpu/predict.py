@@ -165,8 +165,7 @@ def binary_probabilities(
     out,  # (n_rows, 2) float64, OUT
 ):
     """Probabilities of two classes from scores that are log odds when multiplied by the scale."""
-    scores = raw[0]
-    for i in range(scores.shape[0]):
+    for i in range(raw.shape[1]):
         logistic(i, raw, scale, out)
 
 
