@@ -172,10 +172,10 @@ class CpuBackend:
         h: DeviceArray,
         sums: DeviceArray,
     ) -> None:
-        """Gradients and hessians of all outputs into g and h.
+        """Gradients and hessians of all outputs into g and h, their weighted sums into ``sums``.
 
-        And the weighted sums of |g| and h, which are not finite if a gradient is not, or if a
-        hessian is below zero or not finite.
+        The sums of |g| and h are not finite if a gradient is not, or if a hessian is below zero or
+        not finite.
         """
         n_rows, n_arrays, run = y.shape[0], arrays.shape[0], self.team.run_kernel
         blocks = np.empty((-(-n_rows // gradients.BLOCK), raw.shape[0], 2))
@@ -333,7 +333,7 @@ class CpuBackend:
     ) -> None:
         """What a tree that ignores a feature (-1: none) says of the rows of weight 0.
 
-        From the others' targets, into ``out``.
+        It is computed from the targets of the other rows, and written into ``out``.
         """
         begin, nodes, _, first_set, sets = ensemble.walk_arrays
         nodes = nodes[begin[tree] : begin[tree + 1]]
