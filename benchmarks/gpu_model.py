@@ -52,9 +52,9 @@ def count_tree(n_features: int, depth: int) -> dict[str, dict[str, int]]:
         )
         binned, objective = features.matrix(x, backend, by_rows=True), OBJECTIVES["log_loss"]
         booster = Booster(features, binned, y, none, np.zeros(1), objective, params, 0, backend)
-        control.clear_kernel_counts()
+        control.kernel_counts.clear()
         booster.round(0, [])
-        return control.kernel_counts()
+        return {name: dict(counts) for name, counts in control.kernel_counts.items()}
 
 
 def estimate(counts: dict[str, dict[str, int]], n_rows: int, gpu: str) -> dict[str, float]:

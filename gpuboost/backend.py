@@ -77,10 +77,10 @@ class Boosting(Protocol):
         h: DeviceArray,
         sums: DeviceArray,
     ) -> None:
-        """Gradients and hessians of all outputs into g and h.
+        """Gradients and hessians of all outputs into g and h, their weighted sums into ``sums``.
 
-        And the weighted sums of |g| and h, which are not finite if a gradient is not, or if a
-        hessian is below zero or not finite.
+        The sums of |g| and h are not finite if a gradient is not, or if a hessian is below zero or
+        not finite.
         """
 
     def mean_of_rows(
@@ -208,14 +208,14 @@ class HostOnly(Protocol):
     ) -> None:
         """What a tree that ignores a feature (-1: none) says of the rows of weight 0.
 
-        From the others' targets, into ``out``.
+        It is computed from the targets of the other rows, and written into ``out``.
         """
 
 
 class Backend(Memory, Binning, Boosting, ClassicalTrees, Prediction, Protocol):
-    """A device. Every option works on every backend, with the same bits.
+    """A device.
 
-    Or raises when ``fit`` starts.
+    Every option works on every backend, with the same bits, or raises when ``fit`` starts.
     """
 
     name: str
@@ -271,7 +271,8 @@ def device_of(x: object) -> str | None:
 def device_for(device: str, x: object, name: str = "X") -> str:
     """The device to work on with this input.
 
-    The one it is on, or what was asked for if it is on the host. Nothing is copied in silence.
+    That is the one it is on, or what was asked for if it is on the host. Nothing is copied in
+    silence.
     """
     where = device_of(x)
     if where is None:
@@ -291,10 +292,7 @@ def device_for(device: str, x: object, name: str = "X") -> str:
 
 
 def device_matrix(x: object) -> tuple[DeviceArray, list[Any] | None]:
-    """Device input as an array that the backend of its device takes.
-
-    And its column names if it has any.
-    """
+    """Device input as an array for the backend of its device, and its column names or None."""
     array, names = _device_arrays().device_array(x)
     return array, names
 

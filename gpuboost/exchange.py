@@ -228,7 +228,7 @@ class Grower(Protocol):
 class TreeJob(NamedTuple):
     """A classical tree to be grown: its rows, and targets in fixed point.
 
-    Classes or values, the other is empty.
+    Targets are classes or values; the other array is empty.
     """
 
     rows: HostArray  # (n,) int32: those with weight, ascending

@@ -253,3 +253,12 @@ def test_lines_of_prose_have_at_most_100_characters(page):
     code = re.sub(r"^ *(`{3,}|:{3,}).*?^ *\1 *$", "", page.read_text(), flags=re.S | re.M)
     lines = [line for line in code.splitlines() if not line.lstrip().startswith(("|", "#", "<"))]
     assert [line for line in lines if len(line) > 100 and " " in line[:100].strip()] == []
+
+
+def test_lines_of_cuda_and_cpp_have_at_most_100_characters():
+    sources = [
+        p for p in (ROOT / "kernels").rglob("*") if p.suffix in (".cu", ".cuh", ".h", ".cpp")
+    ]
+    assert len(sources) > 5
+    for source in sources:
+        assert [line for line in source.read_text().splitlines() if len(line) > 100] == [], source

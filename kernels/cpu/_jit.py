@@ -1,6 +1,6 @@
 """How CPU kernels are compiled, and what numba has no name for.
 
-Prefetch, atomic operations, yielding the core.
+That is prefetching, atomic operations, and yielding the core.
 """
 
 import functools
@@ -24,14 +24,14 @@ _jit = functools.partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_w
 
 def _source_stamp():
     """A digest of everything that kernels are compiled from."""
-    here = Path(__file__).parent
-    package = Path(formulas.__file__).parents[1]
-    digest = hashlib.sha256()
-    folders = [package / "scalar", package / "objectives"]
-    sources = [path for folder in folders for path in sorted(folder.glob("*.py"))]
-    for path in [*sorted(here.glob("**/*.py")), package / "dtypes.py", *sources]:
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
+    here, package = Path(__file__).parent, Path(formulas.__file__).parents[1]
+    sources = [
+        *sorted(here.glob("**/*.py")),
+        package / "dtypes.py",
+        *sorted((package / "scalar").glob("*.py")),
+        *sorted((package / "objectives").glob("*.py")),
+    ]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
 
 
 SOURCE_STAMP = _source_stamp()
@@ -86,48 +86,49 @@ def exposed(function):
     return _jit()(function.py_func)
 
 
-for _name in (
-    "exp",
-    "log",
-    "sigmoid",
-    "softplus",
-    "hash32",
-    "may_be_split",
-    "power_of_two_below",
-    "unit_for",
-    "threshold_l1",
-    "leaf_weight",
-    "leaf_score",
-    "plain_score",
+for _function in (
+    formulas.exp,
+    formulas.log,
+    formulas.sigmoid,
+    formulas.softplus,
+    formulas.hash32,
+    formulas.may_be_split,
+    formulas.power_of_two_below,
+    formulas.unit_for,
+    formulas.threshold_l1,
+    formulas.leaf_weight,
+    formulas.leaf_score,
+    formulas.plain_score,
+    fixed_point.pack_nearest,
+    fixed_point.pack_at_random,
+    quantiles.cut_between,
 ):
-    register_jitable(getattr(formulas, _name))
-for _name in ("pack_nearest", "pack_at_random"):
-    register_jitable(getattr(fixed_point, _name))
-register_jitable(quantiles.cut_between)
-for _name in ("add_value_trees", "logistic", "softmax"):
-    register_jitable(forceinline=True)(getattr(rows, _name))
+    register_jitable(_function)
+for _function in (rows.add_value_trees, rows.logistic, rows.softmax):
+    register_jitable(forceinline=True)(_function)
+
+
+def _element(context, builder, signature, args):
+    """Address of array[index]; the array and the index are the first two arguments."""
+    data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    return builder.gep(data, [args[1]])
 
 
 @intrinsic
 def prefetch(typingctx, array, index):
-    """Ask for the cache line of array[index] (flat index, contiguous array).
-
-    Without waiting for it.
-    """
+    """Ask for the cache line of array[index] without waiting (flat index, contiguous array)."""
 
     def codegen(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
         byte_pointer = ir.IntType(8).as_pointer()
-        address = builder.bitcast(builder.gep(data, [args[1]]), byte_pointer)
+        address = builder.bitcast(_element(context, builder, signature, args), byte_pointer)
         word = ir.IntType(32)
         function = cgutils.get_or_insert_function(
             builder.module,
             ir.FunctionType(ir.VoidType(), [byte_pointer, word, word, word]),
             "llvm.prefetch.p0",
         )
-        builder.call(
-            function, [address, word(0), word(3), word(1)]
-        )  # to read, keep in all caches, data
+        # to read, keep in all caches, data
+        builder.call(function, [address, word(0), word(3), word(1)])
         return context.get_dummy_value()
 
     return types.void(array, types.uint64), codegen
@@ -141,11 +142,9 @@ def load_word(typingctx, array, index):
     """
 
     def codegen(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
         word = ir.IntType(64)
-        loaded = builder.load(
-            builder.bitcast(builder.gep(data, [args[1]]), word.as_pointer()), align=1
-        )
+        address = builder.bitcast(_element(context, builder, signature, args), word.as_pointer())
+        loaded = builder.load(address, align=1)
         if sys.byteorder == "big":
             swap = cgutils.get_or_insert_function(
                 builder.module, ir.FunctionType(word, [word]), "llvm.bswap.i64"
@@ -164,11 +163,6 @@ def lowest_bit(typingctx, word):
         return builder.cttz(args[0], ir.IntType(1)(1))
 
     return types.uint64(types.uint64), codegen
-
-
-def _element(context, builder, signature, args):
-    data = context.make_array(signature.args[0])(context, builder, args[0]).data
-    return builder.gep(data, [args[1]])
 
 
 @intrinsic
@@ -209,7 +203,7 @@ def atomic_add(typingctx, array, index, value):
 def take_number(typingctx, counter):
     """Return counter[0] and add one to it, atomically.
 
-    How threads share out the tasks of a stage.
+    This is how threads share out the tasks of a stage.
     """
 
     def codegen(context, builder, signature, args):

@@ -46,7 +46,6 @@ from gpuboost.kernels.cpu import (
     projection,
     sampling,
 )
-from gpuboost.kernels.cpu import growth as growth_of_tree
 from gpuboost.kernels.cpu._jit import tell_of_compilation
 from gpuboost.kernels.cpu.cart import describe, levels
 from gpuboost.kernels.cpu.cart import predict as cart_predict
@@ -54,6 +53,7 @@ from gpuboost.kernels.cpu.cart.categories import MAX_EXHAUSTIVE
 from gpuboost.kernels.cpu.cart.grow import grow_tree
 from gpuboost.kernels.cpu.cart.records import Coded, Targets, Work
 from gpuboost.kernels.cpu.frontier import make_frontier
+from gpuboost.kernels.cpu.growth import Stages, assist, grow
 from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
 from gpuboost.kernels.cpu.threads import Team
 
@@ -172,10 +172,10 @@ class CpuBackend:
         h: DeviceArray,
         sums: DeviceArray,
     ) -> None:
-        """Gradients and hessians of all outputs into g and h.
+        """Gradients and hessians of all outputs into g and h, their weighted sums into ``sums``.
 
-        And the weighted sums of |g| and h, which are not finite if a gradient is not, or if a
-        hessian is below zero or not finite.
+        The sums of |g| and h are not finite if a gradient is not, or if a hessian is below zero or
+        not finite.
         """
         n_rows, n_arrays, run = y.shape[0], arrays.shape[0], self.team.run_kernel
         blocks = np.empty((-(-n_rows // gradients.BLOCK), raw.shape[0], 2))
@@ -268,7 +268,7 @@ class CpuBackend:
 
     def make_grower(self, binned: FeatureMatrix, limits: GrowthLimits) -> Grower:
         """A grower with buffers for every tree of a fit."""
-        tell_of_compilation(growth_of_tree.grow)
+        tell_of_compilation(grow)
         return CpuGrower(self.team, binned.columns, binned.by_rows, binned.n_bins, limits)
 
     def make_tree_grower(
@@ -333,7 +333,7 @@ class CpuBackend:
     ) -> None:
         """What a tree that ignores a feature (-1: none) says of the rows of weight 0.
 
-        From the others' targets, into ``out``.
+        It is computed from the targets of the other rows, and written into ``out``.
         """
         begin, nodes, _, first_set, sets = ensemble.walk_arrays
         nodes = nodes[begin[tree] : begin[tree + 1]]
@@ -399,18 +399,11 @@ class CpuGrower:
         limits: GrowthLimits,
     ) -> None:
         self.team = team
-        self.columns, self.bins, self.n_bins = columns, bins, n_bins
-        n_rows, n_used = columns.shape[1], limits.tree_features
+        n_rows, n_used, max_split = columns.shape[1], limits.tree_features, limits.max_open
         self.threads = team.size if n_rows * n_used >= SMALL_WORK else 1
-        self.build_ranges = _even_ranges(n_used, -(-n_used // RANGE_FEATURES))
-        self.scan_ranges = _even_ranges(
-            n_used,
-            max(
-                -(-n_used // RANGE_FEATURES),
-                min(n_used // 4, 2 * self.threads if self.threads > 1 else 1),
-            ),
-        )
-        max_split = limits.max_open
+        n_ranges = -(-n_used // RANGE_FEATURES)
+        scan_tasks = 2 * self.threads if self.threads > 1 else 1
+        scan_ranges = _even_ranges(n_used, max(n_ranges, min(n_used // 4, scan_tasks)))
         slot_cells = n_used * HIST_STRIDE
         slot_bytes = slot_cells * (12 if limits.count_rows else 8)
         self.n_slots = (
@@ -420,21 +413,33 @@ class CpuGrower:
         )
         self.n_spare = 0 if self.n_slots == max_split else 4
         n_parts = 4 * self.threads if self.threads > 1 else 0
-        n_buffers = self.n_slots + self.n_spare + n_parts
+        pool_shape = (self.n_slots + self.n_spare + n_parts, slot_cells)
         self.symmetric = True if limits.order == SYMMETRIC else None
-        self.rows = np.empty(n_rows, ROW)
-        self.scratch = np.empty(n_rows, ROW)
-        self.progress = np.zeros(1, PROGRESS)
-        self.nodes = np.empty(2 * limits.max_leaves - 1, NODE)
         self.frontier = make_frontier(max_split)
-        self.pieces = np.empty(max_split + 4 * self.threads, PIECE)
-        self.pairs = np.empty(max_split, PAIR)
-        self.chunks = np.empty(2 * max_split + n_parts, CHUNK)
-        self.masks = np.empty((2 * max_split, n_used if limits.sample_columns else 0), np.uint8)
-        self.pool = np.empty((n_buffers, slot_cells), PACKED)
-        self.count_pool = np.empty((n_buffers, slot_cells), np.int32) if limits.count_rows else None
         self.free_slots = np.empty(self.n_slots, np.int32)
-        self.found = np.empty((2 * max_split, len(self.scan_ranges) - 1), SPLIT)
+        self.stages = Stages(
+            bins=bins,
+            row_stride=len(n_bins),
+            columns=columns,
+            features=None,  # of the tree, as all that is None here
+            consecutive=False,
+            build_ranges=_even_ranges(n_used, n_ranges),
+            scan_ranges=scan_ranges,
+            n_bins=n_bins,
+            rows=np.empty(n_rows, ROW),
+            scratch=np.empty(n_rows, ROW),
+            gh=None,
+            growth=None,
+            progress=np.zeros(1, PROGRESS),
+            nodes=np.empty(2 * limits.max_leaves - 1, NODE),
+            pieces=np.empty(max_split + 4 * self.threads, PIECE),
+            pairs=np.empty(max_split, PAIR),
+            chunks=np.empty(2 * max_split + n_parts, CHUNK),
+            masks=np.empty((2 * max_split, n_used if limits.sample_columns else 0), np.uint8),
+            pool=np.empty(pool_shape, PACKED),
+            count_pool=np.empty(pool_shape, np.int32) if limits.count_rows else None,
+            best_splits=np.empty((2 * max_split, len(scan_ranges) - 1), SPLIT),
+        )
         self.trees: list[BoostedTree] = []
         self.labels = np.empty(
             n_rows, np.uint8 if limits.max_leaves <= predict.MAX_LABELS else np.int32
@@ -445,25 +450,26 @@ class CpuGrower:
     ) -> None:
         """Grow a tree from packed gradients."""
         n = rows.shape[0]
-        self.rows[:n] = rows
-        self.progress[:] = 0
+        self.stages.rows[:n] = rows
+        self.stages.progress[:] = 0
         control = np.zeros(CONTROL_SIZE, np.int64)
         control[N_THREADS] = self.threads
-        stages = growth_of_tree.Stages(
-            self.bins, self.n_bins.shape[0], self.columns, features,
-            features.shape[0] == self.n_bins.shape[0], self.build_ranges, self.scan_ranges,
-            self.n_bins, self.rows[:n], self.scratch[:n], gh, growth, self.progress, self.nodes,
-            self.pieces, self.pairs, self.chunks, self.masks, self.pool, self.count_pool,
-            self.found,
-        )  # fmt: skip
+        stages = self.stages._replace(
+            features=features,
+            consecutive=len(features) == self.stages.row_stride,
+            rows=self.stages.rows[:n],
+            scratch=self.stages.scratch[:n],
+            gh=gh,
+            growth=growth,
+        )
         list_leaves = self.labels.dtype != np.uint8
 
         def job(thread: int) -> None:
             if thread > 0:
-                growth_of_tree.assist(control, self.symmetric, stages)
+                assist(control, self.symmetric, stages)
                 return
             try:
-                while not growth_of_tree.grow(
+                while not grow(
                     control,
                     BUDGET,
                     self.symmetric,
@@ -493,7 +499,8 @@ class CpuGrower:
         learning_rate: float,
     ) -> None:
         """Label all rows, and give the tree its values from fine sums of the true gradients."""
-        nodes = self.nodes[: self.progress["n_nodes"][0]].copy()
+        columns = self.stages.columns
+        nodes = self.stages.nodes[: self.stages.progress["n_nodes"][0]].copy()
         n, n_splits, n_rows = nodes.shape[0], nodes.shape[0] // 2, self.labels.shape[0]
         self.splits, self.leaf_of_label = (
             np.empty(n_splits, LABEL_SPLIT),
@@ -503,20 +510,15 @@ class CpuGrower:
         sums = np.zeros((n, leaves.N_SUMS), FINE)
         gradients = g, h, weight, growth
         if self.labels.dtype == np.uint8:
-            tree: tuple[HostArray, ...] = self.columns, self.splits, self.leaf_of_label, rows
+            tree: tuple[HostArray, ...] = columns, self.splits, self.leaf_of_label, rows
             self.team.run_kernel(n_rows, leaves.sum_by_labels, *tree, *gradients, self.labels, sums)
         else:
             self.labels[:] = -1
-            tree = nodes, self.leaf_of_label, self.rows[: len(rows)]
+            tree = nodes, self.leaf_of_label, self.stages.rows[: len(rows)]
             self.team.run_kernel(n_rows, leaves.sum_by_lists, *tree, *gradients, self.labels, sums)
             if len(rows) < n_rows:
                 self.team.run_kernel(
-                    n_rows,
-                    leaves.walk_the_rest,
-                    self.columns,
-                    nodes,
-                    self.leaf_of_label,
-                    self.labels,
+                    n_rows, leaves.walk_the_rest, columns, nodes, self.leaf_of_label, self.labels
                 )
         values, cover = np.empty(n), np.empty(n)
         leaves.leaf_values(nodes, sums, growth, learning_rate, values, cover)
@@ -530,9 +532,9 @@ class CpuGrower:
         by_label = rows[np.argsort(labels, kind="stable")]
         ends = np.cumsum(np.bincount(labels, minlength=len(self.leaf_of_label)))
         values = self.trees[-1].values
-        for leaf, own in zip(self.leaf_of_label, np.split(by_label, ends[:-1]), strict=True):
-            if len(own):
-                values[leaf] = value_of_rows(own)
+        for leaf, leaf_rows in zip(self.leaf_of_label, np.split(by_label, ends[:-1]), strict=True):
+            if len(leaf_rows):
+                values[leaf] = value_of_rows(leaf_rows)
 
     def add_leaf_values(self, raw: DeviceArray) -> None:
         """Add leaf values to the raw scores of all rows."""
@@ -606,10 +608,10 @@ class CpuTreeGrower:
         Numbered as ``grow`` numbers them.
         """
         nodes, coded = np.empty(n_nodes, TREE_NODE), self.coded
-        frontier = make_frontier(n_nodes)
         levels.order_nodes(
-            by_levels, next_code, root, coded.begin, coded.lower, coded.upper, frontier, nodes
-        )
+            by_levels, next_code, root, coded.begin, coded.lower, coded.upper,
+            make_frontier(n_nodes), nodes,
+        )  # fmt: skip
         return nodes
 
     def describe(
@@ -622,25 +624,12 @@ class CpuTreeGrower:
         criterion: int,
     ) -> tuple[HostArray, HostArray, HostArray]:
         """Weight, value and impurity of every node, from the true targets."""
-        n_nodes = len(nodes)
-        node_weight, value, impurity = (
-            np.empty(n_nodes),
-            np.empty((n_nodes, self.first_channel[-1])),
-            np.empty(n_nodes),
-        )
+        n = len(nodes)
+        described = np.empty(n), np.empty((n, self.first_channel[-1])), np.empty(n)
         describe.describe_nodes(
-            nodes,
-            rows,
-            weight,
-            classes,
-            y,
-            self.first_channel,
-            criterion,
-            node_weight,
-            value,
-            impurity,
+            nodes, rows, weight, classes, y, self.first_channel, criterion, *described
         )
-        return node_weight, value, impurity
+        return described
 
     def _allocate(self, n_rows: int, with_classes: bool) -> dict[str, HostArray]:
         n_outputs, n_channels = len(self.first_channel) - 1, int(self.first_channel[-1])

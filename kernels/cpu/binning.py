@@ -16,9 +16,9 @@ quantile_cuts = kernel(quantiles.quantile_cuts)
 
 
 def column_cuts(column, weight, rows, max_values):
-    """Cuts of a column from some of its rows (None.
+    """Cuts of a column from some of its rows (None: all).
 
-    All), or from all of them if they have few values: none must be missed then.
+    If they have few values all rows are looked at: none must be missed then.
     """
     cuts = _cuts_of(
         column if rows is None else column[rows],
@@ -132,9 +132,9 @@ def bin_matrix(
     columns,  # (n_features, n_rows) uint8, OUT
     bins,  # (n_rows * n_features + padding,) uint8, OUT: the same by rows; empty if not wanted
 ):
-    """Bins of all values, by columns (for the partition and prediction) and by rows (for.
+    """Bins of all values.
 
-    Histograms).
+    By columns for the partition and prediction, by rows for histograms.
     """
     n_rows, n_features = x.shape
     values = np.empty(BLOCK, cuts.dtype)

@@ -1,6 +1,6 @@
-"""Gradients: a loss's scalar function over all rows.
+"""Gradients of a loss's scalar function over all rows, and their rounding.
 
-And the rounding of its results to packed fixed-point integers.
+They are rounded to packed fixed-point integers.
 
 Float sums (which fix the scale, and metrics) are added in one order on every device. Rows go in
 blocks of BLOCK; in a block, LANES running sums take every LANES-th row each, and are then added in
@@ -31,47 +31,35 @@ def compile_gradients(grad_hess, joint, n_arrays):
     ``grad_hess(y, raw, begin, end, g, h, *arrays, *parameters)`` fills columns begin..end of the
     (n_outputs, n_rows) arrays g and h."""
     register_jitable(grad_hess)
-
-    if joint:
-        fill_range = of_rows(grad_hess, n_arrays, part_of_loop)
-
-        @kernel
-        def joint_gradients(
-            counter,  # (1,) int64, INOUT
-            y,  # (n_rows,) float64, IN
-            raw,  # (n_outputs, n_rows) float64, IN
-            weight,  # (n_rows,) float64 or (0,), IN
-            arrays,  # (n_arrays, n_rows) float64, IN
-            parameters,  # tuple of float64
-            g,  # (n_outputs, n_rows) float64, OUT
-            h,  # (n_outputs, n_rows) float64, OUT
-            sums,  # (n_blocks, n_outputs, 2) float64, OUT: weighted sums of |g| and h
-        ):
-            lanes = np.empty((2, LANES))
-            block = take_number(counter)
-            while block < sums.shape[0]:
-                begin, end = block * BLOCK, min((block + 1) * BLOCK, y.shape[0])
-                fill_range((y, raw, begin, end, g, h), arrays, *parameters)
-                for k in range(raw.shape[0]):
-                    add_up(
-                        g[k, begin:end], h[k, begin:end], weight[begin:end], lanes, sums[block, k]
-                    )
-                block = take_number(counter)
-
-        return joint_gradients
-
+    fill_range = of_rows(grad_hess, n_arrays, part_of_loop)
     grad_hess_of_row = of_row(grad_hess, n_arrays, part_of_loop)
 
     @kernel
-    def gradients(counter, y, raw, weight, arrays, parameters, g, h, sums):
+    def gradients(
+        counter,  # (1,) int64, INOUT
+        y,  # (n_rows,) float64, IN
+        raw,  # (n_outputs, n_rows) float64, IN
+        weight,  # (n_rows,) float64 or (0,), IN
+        arrays,  # (n_arrays, n_rows) float64, IN
+        parameters,  # tuple of float64
+        g,  # (n_outputs, n_rows) float64, OUT
+        h,  # (n_outputs, n_rows) float64, OUT
+        sums,  # (n_blocks, n_outputs, 2) float64, OUT: weighted sums of |g| and h
+    ):
         lanes = np.empty((2, LANES))
         block = take_number(counter)
         while block < sums.shape[0]:
             begin, end = block * BLOCK, min((block + 1) * BLOCK, y.shape[0])
-            y_, raw_, g_, h_ = y[begin:end], raw[0, begin:end], g[0, begin:end], h[0, begin:end]
-            for i in range(end - begin):
-                g_[i], h_[i] = grad_hess_of_row((y_[i], raw_[i]), arrays, begin + i, *parameters)
-            add_up(g_, h_, weight[begin:end], lanes, sums[block, 0])
+            if joint:  # known when this is compiled: only one of the two branches is
+                fill_range((y, raw, begin, end, g, h), arrays, *parameters)
+            else:
+                y_, raw_, g_, h_ = y[begin:end], raw[0, begin:end], g[0, begin:end], h[0, begin:end]
+                for i in range(end - begin):
+                    g_[i], h_[i] = grad_hess_of_row(
+                        (y_[i], raw_[i]), arrays, begin + i, *parameters
+                    )
+            for k in range(raw.shape[0]):
+                add_up(g[k, begin:end], h[k, begin:end], weight[begin:end], lanes, sums[block, k])
             block = take_number(counter)
 
     return gradients
@@ -100,8 +88,8 @@ def compile_group_gradients(grad_hess, n_arrays):
     ):
         group = take_number(counter)
         while group < begin.shape[0] - 1:
-            own = rows[begin[group] : begin[group + 1]]
-            fill_group((y, raw, own, g, h), arrays, *parameters)
+            group_rows = rows[begin[group] : begin[group + 1]]
+            fill_group((y, raw, group_rows, g, h), arrays, *parameters)
             group = take_number(counter)
 
     return group_gradients

@@ -1,6 +1,4 @@
-"""The growth of one tree.
-
-Which nodes to split next, the bookkeeping between the heavy stages, and the loop over them.
+"""The growth of one tree: which nodes are split next, and the loop over the heavy stages.
 
     begin -> build -> scan -> adopt -> [ choose -> partition -> settle -> move -> build -> scan ->
     adopt ] ...
@@ -34,9 +32,11 @@ from gpuboost.kernels.cpu.sharing import (
 from gpuboost.kernels.cpu.split import (
     build_chunks,
     packed_score,
+    scan_buffers,
     scan_level,
     scan_pairs,
     score_feature,
+    set_split,
     sum_left,
 )
 from gpuboost.scalar.formulas import hash32
@@ -74,7 +74,19 @@ class Stages(NamedTuple):
     masks: Any
     pool: Any
     count_pool: Any
-    found: Any
+    best_splits: Any
+
+
+@helper
+def begin_node(node, begin, end, depth, slot):
+    """An open node without a split."""
+    node.begin, node.end = begin, end
+    node.depth = depth
+    node.left, node.right = -1, -1
+    node.slot = slot
+    node.open = 1
+    node.split.gain = 0.0
+    node.split.feature = -1
 
 
 @helper
@@ -87,16 +99,7 @@ def begin_tree(rows, growth, progress, nodes, pairs, masks, free_slots):
     state.n_free = free_slots.shape[0] - 1
     for i in range(free_slots.shape[0]):
         free_slots[i] = free_slots.shape[0] - 1 - i  # a stack: slot 0 is on top, and is the root's
-    root = nodes[0]
-    root.begin = 0
-    root.end = rows.shape[0]
-    root.depth = 0
-    root.left = -1
-    root.right = -1
-    root.slot = 0
-    root.open = 1
-    root.split.gain = 0.0
-    root.split.feature = -1
+    begin_node(nodes[0], 0, rows.shape[0], 0, 0)
     pairs[0].small = 0
     pairs[0].large = -1
     pairs[0].inherits = 0
@@ -109,15 +112,13 @@ def begin_tree(rows, growth, progress, nodes, pairs, masks, free_slots):
 def choose_some(allowed, n_wanted, key, chosen):
     """Mark n_wanted of the allowed entries (all of them if there are fewer).
 
-    Each subset being equally likely.
+    Each subset is equally likely.
     """
     n_left = 0
     for j in range(allowed.shape[0]):
         n_left += allowed[j] != 0
     for j in range(allowed.shape[0]):
-        candidate = (
-            allowed[j] != 0
-        )  # read before it is written: allowed and chosen may be the same array
+        candidate = allowed[j] != 0  # read before it is written: both may be the same array
         chosen[j] = 0
         if candidate:
             if np.float64(hash32(key, j)) * n_left < n_wanted * 4294967296.0:
@@ -145,7 +146,17 @@ def draw_columns(growth, level, node_id, child, masks):
 
 
 @helper
-def adopt_pairs(progress, nodes, pairs, free_slots, found):
+def best_of_ranges(splits):
+    """The split of highest gain, of the lowest range among equals."""
+    best = 0
+    for r in range(1, splits.shape[0]):
+        if splits[r].gain > splits[best].gain:
+            best = r
+    return splits[best]
+
+
+@helper
+def adopt_pairs(progress, nodes, pairs, free_slots, best_splits):
     """Take the best of the ranges' splits.
 
     Nodes without one are leaves for good and give their histogram back.
@@ -155,17 +166,11 @@ def adopt_pairs(progress, nodes, pairs, free_slots, found):
             id_ = pairs[which].small if side == 0 else pairs[which].large
             if id_ < 0:
                 continue
-            best = 0
-            for r in range(1, found.shape[1]):
-                if found[2 * which + side, r].gain > found[2 * which + side, best].gain:
-                    best = r
-            split = found[2 * which + side, best]
+            split = best_of_ranges(best_splits[2 * which + side])
             node = nodes[id_]
-            node.split.gain = split.gain
-            node.split.left = split.left
-            node.split.feature = split.feature
-            node.split.bin = split.bin
-            node.split.missing_left = split.missing_left
+            set_split(
+                node.split, split.gain, split.left, split.feature, split.bin, split.missing_left
+            )
             if split.feature < 0:
                 close(node, progress, free_slots)
 
@@ -181,19 +186,13 @@ def close(node, progress, free_slots):
 
 
 @helper
-def adopt_level(growth, progress, nodes, pool, count_pool, n_bins, free_slots, found):
+def adopt_level(growth, progress, nodes, pool, count_pool, n_bins, free_slots, best_splits):
     """Give all open nodes the level's split.
 
     A node it would leave with too small a side stays whole and is asked again.
     """
-    best = 0
-    for r in range(1, found.shape[1]):
-        if found[0, r].gain > found[0, best].gain:
-            best = r
-    split = found[0, best]
-    prefix = np.empty(HIST_STRIDE, np.int64)
-    count_prefix = np.empty(HIST_STRIDE, np.int32) if count_pool is not None else None
-    scores = np.empty((2, HIST_STRIDE), np.float64)
+    split = best_of_ranges(best_splits[0])
+    prefix, count_prefix, scores = scan_buffers(count_pool)
     for i in range(progress[0].n_nodes):
         node = nodes[i]
         if node.open == 0:
@@ -221,11 +220,9 @@ def adopt_level(growth, progress, nodes, pool, count_pool, n_bins, free_slots, f
         if split.bin == n_bins[split.feature] and no_missing_here:
             continue  # "all values left" does not divide a node without missing values
         if score > -np.inf:
-            node.split.gain = score - packed_score(node.sums, growth)
-            node.split.left = sum_left(cells, split.bin, split.missing_left)
-            node.split.feature = split.feature
-            node.split.bin = split.bin
-            node.split.missing_left = split.missing_left
+            gain = score - packed_score(node.sums, growth)
+            left = sum_left(cells, split.bin, split.missing_left)
+            set_split(node.split, gain, left, split.feature, split.bin, split.missing_left)
 
 
 @helper
@@ -250,9 +247,8 @@ def ends_here(growth, state, node):
 def choose(growth, progress, nodes, frontier, pieces, n_threads, list_leaves):
     """Choose the nodes to split in this step and cut their rows into pieces.
 
-    Returns how many there are.
-
-    Rows of nodes whose children stay leaves are not moved unless the caller wants them by leaves.
+    Returns how many nodes there are. Rows of nodes whose children stay leaves are not moved unless
+    the caller wants them by leaves.
     """
     state = progress[0]
     p = growth[0]
@@ -296,9 +292,9 @@ def choose(growth, progress, nodes, frontier, pieces, n_threads, list_leaves):
 
 @helper
 def settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots):
-    """Make the children of the chosen nodes, tell the pieces where their rows go.
+    """Make the children of the chosen nodes.
 
-    And list the histograms that are due.
+    Also tells the pieces where their rows go, and lists the histograms that are due.
     """
     state = progress[0]
     p = growth[0]
@@ -322,18 +318,10 @@ def settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots):
         parent.right = state.n_nodes + 1
         state.n_nodes += 2
         left, right = nodes[parent.left], nodes[parent.right]
-        left.begin, left.end = parent.begin, parent.begin + n_left
-        right.begin, right.end = parent.begin + n_left, parent.end
+        begin_node(left, parent.begin, parent.begin + n_left, parent.depth + 1, -1)
+        begin_node(right, parent.begin + n_left, parent.end, parent.depth + 1, -1)
         left.sums, right.sums = parent.split.left, parent.sums - parent.split.left
         parent.open = 0
-        for child in (left, right):
-            child.depth = parent.depth + 1
-            child.left = -1
-            child.right = -1
-            child.slot = -1
-            child.open = 1
-            child.split.gain = 0.0
-            child.split.feature = -1
         if ends_here(growth, state, parent):
             left.open = 0
             right.open = 0
@@ -359,9 +347,7 @@ def settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots):
 
 @helper
 def plan_wave(progress, nodes, pairs, chunks, n_slots, n_spare, n_ranges, n_threads):
-    """Take in hand as many of the due pairs as there are buffers for.
-
-    And cut their rows into chunks.
+    """Take in hand as many of the due pairs as there are buffers for; cut their rows into chunks.
 
     Usually that is all of them. When the pool is too small, a node without a slot borrows a spare
     buffer for the time of its scan. Rows are cut into chunks only if the tasks would otherwise be
@@ -386,9 +372,8 @@ def plan_wave(progress, nodes, pairs, chunks, n_slots, n_spare, n_ranges, n_thre
                 n_built += 1
         state.end_pair += 1
     chunk_rows = np.int64(1) << 40
-    if (
-        n_threads > 1 and n_built * n_ranges < 4 * n_threads
-    ):  # fewer than 2 * n_threads further parts then: the pool has room for them
+    # fewer than 2 * n_threads further parts then: the pool has room for them
+    if n_threads > 1 and n_built * n_ranges < 4 * n_threads:
         chunk_rows = max(np.int64(MIN_CHUNK_ROWS), state.n_rows_due // (2 * n_threads) + 1)
     state.n_chunks = 0
     part = n_slots + n_spare
@@ -439,7 +424,7 @@ def return_spares(progress, nodes, pairs, n_slots):
 def run_stage(stage, shared, control, symmetric, a):
     """One thread's share of a stage.
 
-    Which is open to helpers meanwhile if the owner of the tree says ``shared``.
+    The stage is open to helpers meanwhile if the owner of the tree says ``shared``.
     """
     counter = control[COUNTER : COUNTER + 1]
     if shared:
@@ -466,7 +451,7 @@ def run_stage(stage, shared, control, symmetric, a):
             a.masks,
             a.pool,
             a.count_pool,
-            a.found,
+            a.best_splits,
         )
     else:
         scan_level(
@@ -481,7 +466,7 @@ def run_stage(stage, shared, control, symmetric, a):
             a.masks,
             a.pool,
             a.count_pool,
-            a.found,
+            a.best_splits,
         )
     if shared:
         close_stage(control)
@@ -539,7 +524,7 @@ def grow(
             done += work
             if symmetric is None:
                 return_spares(a.progress, a.nodes, a.pairs, n_slots)
-                adopt_pairs(a.progress, a.nodes, a.pairs, free_slots, a.found)
+                adopt_pairs(a.progress, a.nodes, a.pairs, free_slots, a.best_splits)
             else:
                 adopt_level(
                     a.growth,
@@ -549,7 +534,7 @@ def grow(
                     a.count_pool,
                     a.n_bins,
                     free_slots,
-                    a.found,
+                    a.best_splits,
                 )
             state.first_pair = state.end_pair
         if choose(a.growth, a.progress, a.nodes, frontier, a.pieces, n_threads, list_leaves) == 0:

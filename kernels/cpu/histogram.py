@@ -106,38 +106,38 @@ def add_gathered(
     n_words = words_for(width)
     j = np.uint64(0)
     while j + np.uint64(7) < width:
-        own = cells[j * STRIDE :]
+        sums = cells[j * STRIDE :]
         at = j // WORD_BYTES
         feature = np.uint64(features[j])
         for i in range(n):
             prefetch(bins, np.uint64(coming[i]) * row_stride + feature)
             value, word = values[i], words[at]
-            own[word & BYTE] += value
-            own[STRIDE + (word >> np.uint64(8) & BYTE)] += value
-            own[np.uint64(2) * STRIDE + (word >> np.uint64(16) & BYTE)] += value
-            own[np.uint64(3) * STRIDE + (word >> np.uint64(24) & BYTE)] += value
-            own[np.uint64(4) * STRIDE + (word >> np.uint64(32) & BYTE)] += value
-            own[np.uint64(5) * STRIDE + (word >> np.uint64(40) & BYTE)] += value
-            own[np.uint64(6) * STRIDE + (word >> np.uint64(48) & BYTE)] += value
-            own[np.uint64(7) * STRIDE + (word >> np.uint64(56))] += value
+            sums[word & BYTE] += value
+            sums[STRIDE + (word >> np.uint64(8) & BYTE)] += value
+            sums[np.uint64(2) * STRIDE + (word >> np.uint64(16) & BYTE)] += value
+            sums[np.uint64(3) * STRIDE + (word >> np.uint64(24) & BYTE)] += value
+            sums[np.uint64(4) * STRIDE + (word >> np.uint64(32) & BYTE)] += value
+            sums[np.uint64(5) * STRIDE + (word >> np.uint64(40) & BYTE)] += value
+            sums[np.uint64(6) * STRIDE + (word >> np.uint64(48) & BYTE)] += value
+            sums[np.uint64(7) * STRIDE + (word >> np.uint64(56))] += value
             at += n_words
         j += WORD_BYTES
     if j + np.uint64(3) < width:
-        own = cells[j * STRIDE :]
+        sums = cells[j * STRIDE :]
         at = j // WORD_BYTES
         for i in range(n):
             value, word = values[i], words[at]
-            own[word & BYTE] += value
-            own[STRIDE + (word >> np.uint64(8) & BYTE)] += value
-            own[np.uint64(2) * STRIDE + (word >> np.uint64(16) & BYTE)] += value
-            own[np.uint64(3) * STRIDE + (word >> np.uint64(24) & BYTE)] += value
+            sums[word & BYTE] += value
+            sums[STRIDE + (word >> np.uint64(8) & BYTE)] += value
+            sums[np.uint64(2) * STRIDE + (word >> np.uint64(16) & BYTE)] += value
+            sums[np.uint64(3) * STRIDE + (word >> np.uint64(24) & BYTE)] += value
             at += n_words
         j += np.uint64(4)
     while j < width:
-        own = cells[j * STRIDE :]
+        sums = cells[j * STRIDE :]
         at, shift = j // WORD_BYTES, j % WORD_BYTES * WORD_BYTES
         for i in range(n):
-            own[words[at] >> shift & BYTE] += values[i]
+            sums[words[at] >> shift & BYTE] += values[i]
             at += n_words
         j += ONE
 
@@ -205,9 +205,10 @@ def build(bins, row_stride, columns, features, first, end, consecutive, n_bins, 
     ``consecutive`` says that the list is 0, 1, 2, ...
     """
     for j in range(first, end):
-        own = cells[(j - first) * HIST_STRIDE : (j - first) * HIST_STRIDE + n_bins[features[j]] + 1]
-        for b in range(np.uint64(own.shape[0])):
-            own[b] = 0
+        at = (j - first) * HIST_STRIDE
+        feature_cells = cells[at : at + n_bins[features[j]] + 1]
+        for b in range(np.uint64(feature_cells.shape[0])):
+            feature_cells[b] = 0
     n = rows.shape[0]
     if n > 0 and rows[n - 1] - rows[0] == n - 1:  # ascending without a gap
         add_consecutive_rows(columns, features[first:end], rows[0], rows[n - 1] + 1, gh, cells)

@@ -23,9 +23,7 @@ def leaf_quantiles(
     quantiles,  # (n_quantiles,) float64, IN
     out,  # (n_rows, n_quantiles) float64, OUT
 ):
-    """The least target at which the shares of all targets up to it reach a quantile of the sum of.
-
-    All shares.
+    """The least target up to which the shares reach a quantile of the sum of all shares.
 
     A leaf has few rows, so they are collected and sorted row by row; a sum for every distinct
     target would be mostly zeros."""

@@ -1,11 +1,10 @@
-"""The leaf of every row, leaf values from fine sums of the true gradients.
+"""The leaf of every row, leaf values, and their addition to the raw scores.
 
-And their addition to the raw scores.
-
-Leaves have labels (see kernels/cpu/predict.py). The splits of a tree of up to 256 leaves go over
-all rows in their order, a block at a time, and the block's gradients are added to their labels'
-sums. The rows of a larger tree are listed by leaf after growth; rows that the tree was not grown on
-walk it."""
+Leaf values come from fine sums of the true gradients. Leaves have labels (see
+kernels/cpu/predict.py). The splits of a tree of up to 256 leaves go over all rows in their order, a
+block at a time, and the block's gradients are added to their labels' sums. The rows of a larger
+tree are listed by leaf after growth; rows that the tree was not grown on walk it.
+"""
 
 import numpy as np
 
@@ -35,17 +34,17 @@ def number_leaves(
     s = 0
     for i in range(nodes.shape[0]):
         node = nodes[i]
-        own = label_of_node[i]
+        node_label = label_of_node[i]
         if node.left < 0:
-            leaf_of_label[own] = i
+            leaf_of_label[node_label] = i
             continue
         shift, limit = split_code(node.split)
         splits[s].feature = node.split.feature
-        splits[s].asked = own
+        splits[s].asked = node_label
         splits[s].shift = shift
         splits[s].limit = limit
         s += 1
-        label_of_node[node.left] = own
+        label_of_node[node.left] = node_label
         label_of_node[node.right] = s
 
 
@@ -129,11 +128,11 @@ def sum_by_lists(
     label = take_number(counter)
     while label < leaf_of_label.shape[0]:
         leaf = leaf_of_label[label]
-        own = listed[nodes[leaf].begin : nodes[leaf].end]
-        last = np.uint64(own.shape[0] - 1)
-        for i in range(np.uint64(own.shape[0])):
-            row = np.uint64(own[i])
-            ahead = np.uint64(own[min(np.uint64(i) + PREFETCH_ROWS, last)])
+        leaf_rows = listed[nodes[leaf].begin : nodes[leaf].end]
+        last = np.uint64(leaf_rows.shape[0] - 1)
+        for i in range(np.uint64(leaf_rows.shape[0])):
+            row = np.uint64(leaf_rows[i])
+            ahead = np.uint64(leaf_rows[min(np.uint64(i) + PREFETCH_ROWS, last)])
             prefetch(g, ahead)
             prefetch(h, ahead)
             labels[row] = np.int32(label)
@@ -235,10 +234,10 @@ def add_tree(
     while block * BLOCK < n_rows:
         begin, end = block * BLOCK, min((block + 1) * BLOCK, n_rows)
         if leaf_of_label.shape[0] <= MAX_LABELS:
-            own = labels[: end - begin]
-            label_rows(columns[:, begin:end], splits, own)
-            for i in range(own.shape[0]):
-                raw[begin + i] += values[leaf_of_label[own[i]]]
+            block_labels = labels[: end - begin]
+            label_rows(columns[:, begin:end], splits, block_labels)
+            for i in range(block_labels.shape[0]):
+                raw[begin + i] += values[leaf_of_label[block_labels[i]]]
         else:
             for row in range(begin, end):
                 raw[row] += values[walk(columns, row, nodes)]

@@ -1,6 +1,6 @@
-"""Stable partition: the rows of a split node become its left child's rows followed by its right.
+"""Stable partition of the rows of a split node.
 
-Child's, both still ascending.
+They become its left child's rows followed by its right child's, both still ascending.
 
     rows     a b c d e f | g h i j k l       two pieces of one node; capitals below go right
     pass 1   a c f D B E | h l K J I G       scratch: lefts in front, rights behind, reversed
@@ -44,24 +44,24 @@ def partition_pieces(
         node = nodes[piece.node]
         column = columns[node.split.feature]
         shift, limit = split_code(node.split)
-        own = rows[piece.begin : piece.end]
+        piece_rows = rows[piece.begin : piece.end]
         buffer = scratch[piece.begin : piece.end]
-        n = np.uint64(own.shape[0])
+        n = np.uint64(piece_rows.shape[0])
         left, right = np.uint64(0), np.uint64(0)
         if piece.begin == node.begin and piece.end == node.end:
             for i in range(n):
-                row = own[i]
+                row = piece_rows[i]
                 goes_right = np.uint8(column[np.uint64(row)] - shift) > limit
-                own[left] = row
+                piece_rows[left] = row
                 buffer[right] = row
                 left += np.uint64(not goes_right)
                 right += np.uint64(goes_right)
             for i in range(right):
-                own[left + np.uint64(i)] = buffer[i]
+                piece_rows[left + np.uint64(i)] = buffer[i]
         else:
             last = n - ONE
             for i in range(n):
-                row = own[i]
+                row = piece_rows[i]
                 goes_right = np.uint8(column[np.uint64(row)] - shift) > limit
                 buffer[left] = (
                     row  # no branch: the place it does not belong to is written again later

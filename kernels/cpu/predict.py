@@ -40,15 +40,15 @@ def list_splits(
         labels = np.zeros(end - begin, np.int32)
         n_splits = 0
         for i in range(begin, end):
-            own = labels[i - begin]
+            node_label = labels[i - begin]
             if left[i] >= 0:
                 node_of_split[at + n_splits] = i
-                label[at + n_splits] = own
+                label[at + n_splits] = node_label
                 n_splits += 1
-                labels[left[i]] = own
+                labels[left[i]] = node_label
                 labels[left[i] + 1] = n_splits
             else:
-                leaf_value[leaf_at + own] = value[i]
+                leaf_value[leaf_at + node_label] = value[i]
         at += n_splits
         leaf_at += n_splits + 1
 
@@ -165,8 +165,7 @@ def binary_probabilities(
     out,  # (n_rows, 2) float64, OUT
 ):
     """Probabilities of two classes from scores that are log odds when multiplied by the scale."""
-    scores = raw[0]
-    for i in range(scores.shape[0]):
+    for i in range(raw.shape[1]):
         logistic(i, raw, scale, out)
 
 

@@ -1,6 +1,6 @@
-"""Split search: prefix sums over the bins of a histogram.
+"""Split search over the bins of a histogram.
 
-The gain of every cut in both missing directions, and the best of them.
+From prefix sums follow the gain of every cut in both missing directions, and the best of them.
 
 Two stages. Building: a task takes a chunk of a node's rows and a range of features; only the
 smaller of two siblings is built. Scanning: a task takes a pair of siblings and a range of features,
@@ -87,43 +87,20 @@ def score_feature(cells, counts, n_bins, total, total_count, growth, prefix, cou
             n += counts[b]
             count_prefix[b] = n
         missing_count = np.int64(counts[0])
-    if missing == 0 and missing_count == 0:
-        score_cuts(
-            prefix,
-            np.int64(0),
-            count_prefix,
-            np.int64(0),
-            n_bins - 1,
-            total,
-            total_count,
-            growth,
-            scores[0],
-        )
-        return n_bins, 1
+    has_missing = missing != 0 or missing_count != 0
     # all values left, missing right is a cut too; its mirror image is not needed
+    end0 = n_bins + 1 if has_missing else n_bins
     score_cuts(
-        prefix,
-        np.int64(0),
-        count_prefix,
-        np.int64(0),
-        n_bins,
-        total,
-        total_count,
-        growth,
+        prefix, np.int64(0), count_prefix, np.int64(0), end0 - 1, total, total_count, growth,
         scores[0],
-    )
+    )  # fmt: skip
+    if not has_missing:
+        return end0, 1
     score_cuts(
-        prefix,
-        missing,
-        count_prefix,
-        missing_count,
-        n_bins - 1,
-        total,
-        total_count,
-        growth,
+        prefix, missing, count_prefix, missing_count, n_bins - 1, total, total_count, growth,
         scores[1],
-    )
-    return n_bins + 1, n_bins
+    )  # fmt: skip
+    return end0, n_bins
 
 
 @helper
@@ -168,6 +145,23 @@ def larger_side_left(left, total):
 
 
 @helper
+def set_split(split, gain, left, feature, last_bin, missing_left):
+    """Fill the record of a split."""
+    split.gain = gain
+    split.left = left
+    split.feature = feature
+    split.bin = last_bin
+    split.missing_left = missing_left
+
+
+@helper
+def scan_buffers(count_pool):
+    """Room to scan one feature: sums and counts up to each bin, and scores of its cuts."""
+    count_prefix = np.empty(HIST_STRIDE, np.int32) if count_pool is not None else None
+    return np.empty(HIST_STRIDE, np.int64), count_prefix, np.empty((2, HIST_STRIDE), np.float64)
+
+
+@helper
 def scan_node(
     node,
     cells,
@@ -181,24 +175,24 @@ def scan_node(
     prefix,
     count_prefix,
     scores,
-    found,
+    best_split,
 ):
-    """Best split of one node over a range of features, into ``found``."""
+    """Best split of one node over a range of features, into ``best_split``."""
     p = growth[0]
     parent = packed_score(node.sums, growth)
-    found.gain = 0.0
-    found.feature = -1
+    best_split.gain = 0.0
+    best_split.feature = -1
     best = NO_SPLIT
     for j in range(begin, end):
         f = features[j]
         if mask.shape[0] > 0 and mask[j] == 0:
             continue
         at = j * HIST_STRIDE
-        own = cells[at : at + HIST_STRIDE]
-        own_counts = counts[at : at + HIST_STRIDE] if counts is not None else None
+        feature_cells = cells[at : at + HIST_STRIDE]
+        feature_counts = counts[at : at + HIST_STRIDE] if counts is not None else None
         end0, end1 = score_feature(
-            own,
-            own_counts,
+            feature_cells,
+            feature_counts,
             np.int64(n_bins[f]),
             node.sums,
             node.end - node.begin,
@@ -212,14 +206,10 @@ def scan_node(
             best = score
             gain = score - parent
             if gain > p.min_split_gain and gain > NOISE * score:
-                left = sum_left(own, last_bin, missing_left)
-                if own[0] == 0:
+                left = sum_left(feature_cells, last_bin, missing_left)
+                if feature_cells[0] == 0:
                     missing_left = np.int64(larger_side_left(left, node.sums))
-                found.gain = gain
-                found.left = left
-                found.feature = f
-                found.bin = last_bin
-                found.missing_left = missing_left
+                set_split(best_split, gain, left, f, last_bin, missing_left)
 
 
 @helper
@@ -245,12 +235,15 @@ def build_chunks(
     while task < progress[0].n_chunks * n_ranges:
         chunk = chunks[task // n_ranges]
         begin, end = ranges[task % n_ranges], ranges[task % n_ranges + 1]
-        own = rows[chunk.begin : chunk.end]
+        chunk_rows = rows[chunk.begin : chunk.end]
         cells = pool[chunk.buffer, begin * HIST_STRIDE : end * HIST_STRIDE]
-        build(bins, row_stride, columns, features, begin, end, consecutive, n_bins, own, gh, cells)
+        build(
+            bins, row_stride, columns, features, begin, end, consecutive, n_bins, chunk_rows, gh,
+            cells,
+        )  # fmt: skip
         if count_pool is not None:
             counts = count_pool[chunk.buffer, begin * HIST_STRIDE : end * HIST_STRIDE]
-            count_rows(bins, row_stride, features[begin:end], own, counts)
+            count_rows(bins, row_stride, features[begin:end], chunk_rows, counts)
         task = take_number(counter)
 
 
@@ -287,13 +280,11 @@ def scan_pairs(
     masks,  # (2 * max_pairs, n) uint8, IN: features each child may use; no columns: all
     pool,  # (n_buffers, n * HIST_STRIDE) int64, INOUT
     count_pool,  # (n_buffers, n * HIST_STRIDE) int32, INOUT; None if rows are not counted
-    found,  # (2 * max_pairs, n_ranges) SPLIT, OUT
+    best_splits,  # (2 * max_pairs, n_ranges) SPLIT, OUT: of each child, by ranges
 ):
     """Complete and scan the histograms of the pairs in hand."""
     n_ranges = ranges.shape[0] - 1
-    prefix = np.empty(HIST_STRIDE, np.int64)
-    count_prefix = np.empty(HIST_STRIDE, np.int32) if count_pool is not None else None
-    scores = np.empty((2, HIST_STRIDE), np.float64)
+    prefix, count_prefix, scores = scan_buffers(count_pool)
     n_tasks = (progress[0].end_pair - progress[0].first_pair) * n_ranges
     task = take_number(counter)
     while task < n_tasks:
@@ -308,7 +299,7 @@ def scan_pairs(
             scan_node(
                 node, pool[node.slot], count_pool[node.slot] if count_pool is not None else None,
                 features, begin, end, n_bins, growth, masks[2 * which + side], prefix, count_prefix,
-                scores, found[2 * which + side, r],
+                scores, best_splits[2 * which + side, r],
             )  # fmt: skip
         task = take_number(counter)
 
@@ -326,16 +317,14 @@ def scan_level(
     masks,
     pool,
     count_pool,
-    found,
+    best_splits,
 ):
     """``scan_pairs`` for symmetric growth.
 
     One split for all open nodes, the one whose gains add up to most.
     """
     n_ranges = ranges.shape[0] - 1
-    prefix = np.empty(HIST_STRIDE, np.int64)
-    count_prefix = np.empty(HIST_STRIDE, np.int32) if count_pool is not None else None
-    scores = np.empty((2, HIST_STRIDE), np.float64)
+    prefix, count_prefix, scores = scan_buffers(count_pool)
     total = np.empty((2, HIST_STRIDE), np.float64)
     mask = masks[0]
     task = take_number(counter)
@@ -345,7 +334,7 @@ def scan_level(
             complete(pairs[which], nodes, features, begin, end, n_bins, pool)
             if count_pool is not None:
                 complete(pairs[which], nodes, features, begin, end, n_bins, count_pool)
-        best = found[0, task]
+        best = best_splits[0, task]
         best.gain = 0.0
         best.feature = -1
         for j in range(begin, end):
@@ -365,22 +354,19 @@ def scan_level(
                 total,
             )
             if gain > best.gain and gain > growth[0].min_split_gain and gain > NOISE * size:
-                best.gain = gain
-                best.feature = f
-                best.bin = last_bin
-                best.missing_left = missing_left
-                best.left = j  # where the feature stands in the list
+                # j: where the feature stands in the list
+                set_split(best, gain, j, f, last_bin, missing_left)
         task = take_number(counter)
 
 
 @helper
 def any_missing(nodes, pool, j):
     """Whether the missing bin of feature j has something in any open node."""
-    found = False
+    missing = False
     for i in range(nodes.shape[0]):
         if nodes[i].open != 0:
-            found = found or pool[nodes[i].slot, j * HIST_STRIDE] != 0
-    return found
+            missing = missing or pool[nodes[i].slot, j * HIST_STRIDE] != 0
+    return missing
 
 
 @helper
@@ -398,14 +384,14 @@ def level_gain(nodes, pool, count_pool, j, n_bins, growth, prefix, count_prefix,
         node = nodes[i]
         if node.open == 0:
             continue
-        own = pool[node.slot, j * HIST_STRIDE : (j + 1) * HIST_STRIDE]
+        cells = pool[node.slot, j * HIST_STRIDE : (j + 1) * HIST_STRIDE]
         counts = (
             count_pool[node.slot, j * HIST_STRIDE : (j + 1) * HIST_STRIDE]
             if count_pool is not None
             else None
         )
         end0, end1 = score_feature(
-            own,
+            cells,
             counts,
             n_bins,
             node.sums,
@@ -420,9 +406,8 @@ def level_gain(nodes, pool, count_pool, j, n_bins, growth, prefix, count_prefix,
         for b in range(1, end0):
             if scores[0, b] > NO_SPLIT:  # a cut that this node may not take leaves it whole
                 total[0, b] += scores[0, b] - parent
-        if (
-            missing and end1 == 1
-        ):  # only other nodes have missing values here: both directions are the same cut
+        # if only other nodes have missing values, both directions are the same cut
+        if missing and end1 == 1:
             for b in range(1, end0):
                 if scores[0, b] > NO_SPLIT:
                     total[1, b] += scores[0, b] - parent
@@ -435,8 +420,8 @@ def level_gain(nodes, pool, count_pool, j, n_bins, growth, prefix, count_prefix,
     if not missing and last_bin > 0:  # send unseen missing values to the heavier side
         for i in range(nodes.shape[0]):
             if nodes[i].open != 0:
-                own = pool[nodes[i].slot, j * HIST_STRIDE : (j + 1) * HIST_STRIDE]
-                left_h += np.int64(np.int32(sum_left(own, last_bin, False)))
+                cells = pool[nodes[i].slot, j * HIST_STRIDE : (j + 1) * HIST_STRIDE]
+                left_h += np.int64(np.int32(sum_left(cells, last_bin, False)))
                 all_h += np.int64(np.int32(nodes[i].sums))
         missing_left = 1 if 2 * left_h >= all_h else 0
     return best, size + abs(best), last_bin, missing_left

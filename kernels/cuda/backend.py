@@ -1,10 +1,9 @@
 """The CUDA backend: arrays on one device, kernels launched in order.
 
-Nothing read back while a boosted tree grows.
+Nothing is read back while a boosted tree grows.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -113,9 +112,9 @@ class CudaBackend:
     def bin_matrix(
         self, x: DeviceArray, cuts: HostArray, n_cuts: HostArray, by_rows: bool
     ) -> tuple[DeviceArray, DeviceArray]:
-        """Bins in the device's layout: (None, bins). Rows go up in chunks.
+        """Bins in the device's layout: (None, bins).
 
-        While one is binned the next is on its way.
+        Rows go up in chunks: while one is binned the next is on its way.
         """
         n_rows, n_features = x.shape
         cp, group = cupy(), self.group_features
@@ -130,9 +129,10 @@ class CudaBackend:
         return None, bins
 
     def _chunks(self, x: DeviceArray) -> Iterator[tuple[int, DeviceArray]]:
-        """(first row, rows on the device).
+        """Pairs (first row, rows on the device).
 
-        A device matrix as it is, a host matrix in stretches that go up through two pinned buffers.
+        A device matrix is taken as it is, a host matrix goes up in stretches through two pinned
+        buffers.
         """
         if not _on_host(x):
             yield 0, x
@@ -180,12 +180,12 @@ class CudaBackend:
         h: DeviceArray,
         sums: DeviceArray,
     ) -> None:
-        """Gradients and hessians of all outputs into g and h.
+        """Gradients and hessians of all outputs into g and h, their weighted sums into ``sums``.
 
-        And the weighted sums of |g| and h, which are not finite if a gradient is not, or if a
-        hessian is below zero or not finite.
+        The sums of |g| and h are not finite if a gradient is not, or if a hessian is below zero or
+        not finite.
         """
-        (n_outputs, n_rows), n_arrays = raw.shape, arrays.shape[0]
+        n_rows, n_arrays = y.shape[0], arrays.shape[0]
         parameters = map(np.float64, objective.values)
         if groups is None:
             kernel = gradients.gradients(objective.grad_hess, objective.joint, n_arrays)
@@ -194,15 +194,7 @@ class CudaBackend:
             rows, begin = groups
             kernel = gradients.group_gradients(objective.grad_hess, n_arrays)
             kernel(begin.shape[0] - 1, y, raw, rows, begin, arrays, g, h, *parameters)
-        n_blocks = -(-n_rows // SUM_BLOCK)
-        blocks = self._scratch("gradient_blocks", (n_blocks, n_outputs, 2))
-        weighted = np.int32(weight.size > 0)
-        self._reduce(
-            "sum_gradients",
-            (n_blocks, n_outputs),
-            (g, h, weight, blocks, np.int64(n_rows), weighted),
-        )
-        self._reduce("sum_blocks", (n_outputs,), (blocks, sums, np.int32(n_blocks)))
+        self._reduce("sum_gradients", (g, h), weight, n_rows, sums)
 
     def begin_tree(
         self,
@@ -244,21 +236,27 @@ class CudaBackend:
         kernel = gradients.metric_values(metric.row_value, metric.per_row, metric.n_arrays)
         parameters = map(np.float64, metric.parameters)
         kernel(n_rows, y, raw, np.float64(scale), arrays, values, *parameters)
-        n_blocks = -(-n_rows // SUM_BLOCK)
-        blocks, out = (
-            self._scratch("metric_blocks", (n_blocks, 1, 2)),
-            self.empty((1, 2), np.float64),
-        )
-        self._reduce(
-            "sum_values",
-            (n_blocks,),
-            (values, weight, blocks, np.int64(n_rows), np.int32(weight.size > 0)),
-        )
-        self._reduce("sum_blocks", (1,), (blocks, out, np.int32(n_blocks)))
+        out = self.empty((1, 2), np.float64)
+        self._reduce("sum_values", (values,), weight, n_rows, out)
         return PendingScore(metric, out)
 
-    def _reduce(self, name: str, grid: tuple[int, ...], args: tuple[Any, ...]) -> None:
-        self.kernels.launch("reduce", name, grid, (SUM_LANES,), args)
+    def _reduce(
+        self,
+        name: str,
+        arrays: tuple[DeviceArray, ...],
+        weight: DeviceArray,
+        n_rows: int,
+        out: DeviceArray,
+    ) -> None:
+        """Two sums for each row of ``out``: of blocks of rows by a kernel, then of the blocks."""
+        n_outputs, n_blocks = out.shape[0], -(-n_rows // SUM_BLOCK)
+        blocks = self._scratch(f"blocks of {name}", (n_blocks, n_outputs, 2))
+        numbers = np.int64(n_rows), np.int32(weight.size > 0)
+        for kernel, grid, args in (
+            (name, (n_blocks, n_outputs), (*arrays, weight, blocks, *numbers)),
+            ("sum_blocks", (n_outputs,), (blocks, out, np.int32(n_blocks))),
+        ):
+            self.kernels.launch("reduce", kernel, grid, (SUM_LANES,), args)
 
     def _scratch(
         self, name: str, shape: tuple[int, ...], dtype: DTypeLike = np.float64
@@ -338,8 +336,8 @@ class CudaBackend:
         if _on_host(x):
             return self.host.base_scores(ensemble, x)
         scores = self.empty((len(ensemble.base_score), x.shape[0]), np.float64)
-        for own, score in zip(scores, ensemble.base_score, strict=True):
-            own.fill(score)
+        for channel, score in zip(scores, ensemble.base_score, strict=True):
+            channel.fill(score)
         return scores
 
     def add_trees(
@@ -354,9 +352,8 @@ class CudaBackend:
         if _on_host(x) and (x.shape[0] <= FEW_ROWS or not ensemble.by_blocks):
             self.host.add_trees(x, ensemble, first_tree, end_tree, out)
             return
-        if (
-            self._ensemble is not ensemble
-        ):  # staged prediction asks for the same one again and again
+        # staged prediction asks for the same one again and again
+        if self._ensemble is not ensemble:
             self._ensemble = ensemble
             self._ensemble_arrays = [self.put(a) for a in ensemble.walk_arrays[:3]]
         arguments = *self._ensemble_arrays, np.int64(first_tree), np.int64(end_tree)
@@ -385,7 +382,7 @@ class CudaBackend:
     def labels(self, raw: DeviceArray, classes: HostArray) -> DeviceArray:
         """The class with the highest score.
 
-        Where the raw scores are if it is a number, else on the host.
+        Classes that are numbers stay where the raw scores are, others come to the host.
         """
         if _on_host(raw):
             return self.host.labels(raw, classes)

@@ -88,9 +88,10 @@ def count_known(values):
 
 
 def cuts_of_columns(c, values, weights, weighted, max_bins, distinct, totals, cuts, n_cuts):
-    """Cuts of a sorted column. Few distinct values are found by bisection, and need no weights.
+    """Cuts of a sorted column.
 
-    Else the column is gone through.
+    Few distinct values are found by bisection, and need no weights. Else the column is gone
+    through.
     """
     known = values[c, : count_known(values[c])]
     n, begin = 0, 0
@@ -119,9 +120,10 @@ def find_cuts(x, weight, rows, max_values):
         max_values,
     )
     if rows is not None:  # few distinct values: make sure that none is missed
-        few = [f for f, own in enumerate(cuts) if len(own) < max_values - 1]
-        for f, own in zip(few, _cuts_of_columns(x, few, weight, None, max_values), strict=True):
-            cuts[f] = own
+        few = [f for f, column_cuts in enumerate(cuts) if len(column_cuts) < max_values - 1]
+        from_all_rows = _cuts_of_columns(x, few, weight, None, max_values)
+        for f, column_cuts in zip(few, from_all_rows, strict=True):
+            cuts[f] = column_cuts
     return cuts
 
 
@@ -135,9 +137,9 @@ def _cuts_of_columns(x, features, weight, rows, max_values):
     )
     out = []
     for first in range(0, len(features), at_once):
-        own = np.array(features[first : first + at_once], np.int64)
+        chosen = np.array(features[first : first + at_once], np.int64)
         out += _cuts_at_once(
-            x, cp.asarray(own), device_rows, device_weight, (len(own), n), max_values
+            x, cp.asarray(chosen), device_rows, device_weight, (len(chosen), n), max_values
         )
     return out
 
@@ -167,4 +169,5 @@ def _cuts_at_once(x, features, rows, weight, shape, max_values):
     CUTS_OF_COLUMNS(
         shape[0], values, weights, weighted, np.int64(max_values), distinct, totals, cuts, n_cuts
     )
-    return [own[:n].copy() for own, n in zip(cp.asnumpy(cuts), cp.asnumpy(n_cuts), strict=True)]
+    host_cuts, host_n_cuts = cp.asnumpy(cuts), cp.asnumpy(n_cuts)
+    return [column[:n].copy() for column, n in zip(host_cuts, host_n_cuts, strict=True)]

@@ -4,7 +4,8 @@
 //
 // For each feature that the node draws
 //
-//     1. sums of each code   in shared memory: 64 bits in two halves, as only 32-bit atomics are native there
+//     1. sums of each code   in shared memory: 64 bits in two halves, as only 32-bit atomics are
+//                            native there
 //     2. prefix sums         thread = code; code 0, the missing value, stays apart
 //     3. scores of the cuts  thread = code; missing values right, and left
 //     4. the best one        one warp, in the order of the CPU
@@ -24,7 +25,8 @@ struct Cells {
 };
 
 __device__ __forceinline__ void clear(const Cells& cells, int n_codes) {
-    for (int i = threadIdx.x; i < n_codes * cells.n_cell; i += blockDim.x) cells.low[i] = cells.high[i] = 0;
+    for (int i = threadIdx.x; i < n_codes * cells.n_cell; i += blockDim.x)
+        cells.low[i] = cells.high[i] = 0;
     for (int i = threadIdx.x; i < n_codes; i += blockDim.x) cells.counts[i] = 0;
 }
 
@@ -50,13 +52,17 @@ __device__ __forceinline__ void set_cell(const Cells& cells, int code, int c, i6
 // Sums of all codes up to one, with the missing value or without.
 __device__ __forceinline__ double weight_up_to(const Cells& cells, int code, bool missing) {
     i64 sum = 0;
-    for (int c = 0; c < cells.n_weights; c++) sum += cell_sum(cells, code, c) + (missing ? cell_sum(cells, 0, c) : 0);
+    for (int c = 0; c < cells.n_weights; c++)
+        sum += cell_sum(cells, code, c) + (missing ? cell_sum(cells, 0, c) : 0);
     return (double)sum * cells.weight_unit;
 }
 
-__device__ __forceinline__ double channel_up_to(const Cells& cells, int code, bool missing, int channel) {
+__device__ __forceinline__ double channel_up_to(
+    const Cells& cells, int code, bool missing, int channel)
+{
     const int c = cells.first_channel + channel;
-    return (double)(cell_sum(cells, code, c) + (missing ? cell_sum(cells, 0, c) : 0)) * cells.channel_unit;
+    return (double)(cell_sum(cells, code, c) + (missing ? cell_sum(cells, 0, c) : 0))
+        * cells.channel_unit;
 }
 
 // The rows of a node, and what is known of them by their numbers.
@@ -69,20 +75,28 @@ struct NodeRows {
     int n_outputs, with_classes;
 };
 
-__device__ __forceinline__ void add_row(const NodeRows& own, int row, int code, const Cells& cells) {
+__device__ __forceinline__ void add_row(
+    const NodeRows& own, int row, int code, const Cells& cells)
+{
     const i64 weight = own.weight[row];
     atomicAdd(&cells.counts[code], 1);
     if (own.with_classes) {
-        for (int o = 0; o < own.n_outputs; o++) add_to_cell(cells, code, own.labels[(i64)row * own.n_outputs + o], weight);
+        for (int o = 0; o < own.n_outputs; o++)
+            add_to_cell(cells, code, own.labels[(i64)row * own.n_outputs + o], weight);
     } else {
         add_to_cell(cells, code, 0, weight);
-        for (int o = 0; o < own.n_outputs; o++) add_to_cell(cells, code, 1 + o, own.values[(i64)row * own.n_outputs + o]);
+        for (int o = 0; o < own.n_outputs; o++)
+            add_to_cell(cells, code, 1 + o, own.values[(i64)row * own.n_outputs + o]);
     }
 }
 
-__device__ __forceinline__ double uniform(u32 key, u32 x) { return (double)hash32(key, x) * (1.0 / 4294967296.0); }
+__device__ __forceinline__ double uniform(u32 key, u32 x) {
+    return (double)hash32(key, x) * (1.0 / 4294967296.0);
+}
 
-__device__ __forceinline__ int drawn_place(u32 key, int k, int n) { return k + (int)(uniform(key, 3u * k) * (double)(n - k)); }
+__device__ __forceinline__ int drawn_place(u32 key, int k, int n) {
+    return k + (int)(uniform(key, 3u * k) * (double)(n - k));
+}
 
 // The k-th feature that a node draws. The CPU brings a random one of the places from k on to place
 // k, k = 0, 1, ...; here the swaps are followed backwards, which needs no memory. All lanes of a
@@ -103,11 +117,15 @@ __device__ __forceinline__ int drawn_feature(u32 key, int k, int n) {
     return place;
 }
 
-__device__ __forceinline__ double x_log_x(double x) { return x > 0.0 ? x * natural_log(x) * LOG2_E : 0.0; }
+__device__ __forceinline__ double x_log_x(double x) {
+    return x > 0.0 ? x * natural_log(x) * LOG2_E : 0.0;
+}
 
 // Score of one side from its sums by channel.
 template <class Sums>
-__device__ __forceinline__ double side_score(int criterion, const Sums& sum_of, double weight, const int* first_channel, int n_outputs) {
+__device__ __forceinline__ double side_score(
+    int criterion, const Sums& sum_of, double weight, const int* first_channel, int n_outputs)
+{
     double score = 0.0;
     if (criterion == SQUARES) {
         for (int c = 0; c < first_channel[n_outputs]; c++) {
@@ -138,15 +156,19 @@ __device__ __forceinline__ double side_score(int criterion, const Sums& sum_of, 
 // Score of the cut behind a code, or no_split() if a side is too light or has too few rows. count:
 // rows on the left.
 __device__ __forceinline__ double tree_cut_score(
-    const TreeGrowth& p, const Cells& cells, int code, bool missing_left, int count, int n, const double* total, double weight,
+    const TreeGrowth& p, const Cells& cells, int code, bool missing_left, int count, int n,
+    const double* total, double weight,
     const int* first_channel, int n_outputs)
 {
     const double least = fmax(p.min_weight_leaf, 0.5 * p.weight_unit);
     const double left_weight = weight_up_to(cells, code, missing_left);
-    if (!(left_weight >= least && weight - left_weight >= least && count >= p.min_samples_leaf && n - count >= p.min_samples_leaf))
+    if (!(left_weight >= least && weight - left_weight >= least && count >= p.min_samples_leaf
+        && n - count >= p.min_samples_leaf))
         return no_split();
     const auto left = [&](int c) { return channel_up_to(cells, code, missing_left, c); };
-    const auto right = [&](int c) { return total[cells.first_channel + c] - channel_up_to(cells, code, missing_left, c); };
+    const auto right = [&](int c) {
+        return total[cells.first_channel + c] - channel_up_to(cells, code, missing_left, c);
+    };
     return side_score(p.criterion, left, left_weight, first_channel, n_outputs) +
            side_score(p.criterion, right, weight - left_weight, first_channel, n_outputs);
 }
@@ -154,7 +176,8 @@ __device__ __forceinline__ double tree_cut_score(
 // The best cut of a feature against the best of those before; one warp. scores: of each code,
 // missing values right and left.
 __device__ __forceinline__ void keep_best(
-    const double* scores, int n_codes, int feature, double threshold, const Cells& cells, double weight, FoundSplit& best)
+    const double* scores, int n_codes, int feature, double threshold, const Cells& cells,
+    double weight, FoundSplit& best)
 {
     const int lane = threadIdx.x & (WARP - 1);
     double score = no_split();
@@ -162,7 +185,9 @@ __device__ __forceinline__ void keep_best(
     for (int start = 0; start < 2 * n_codes; start += WARP) {
         const double own = start + lane < 2 * n_codes ? scores[start + lane] : no_split();
         for (;;) {  // the first that is better, the first after it that is better still, ...
-            const u32 hits = __ballot_sync(FULL_WARP, own > no_split() && (found < 0 || own > score + TIE * fabs(score)));
+            const u32 hits = __ballot_sync(
+                FULL_WARP,
+                own > no_split() && (found < 0 || own > score + TIE * fabs(score)));
             if (hits == 0) break;
             found = start + __ffs((int)hits) - 1;
             score = __shfl_sync(FULL_WARP, own, found - start);
@@ -170,7 +195,8 @@ __device__ __forceinline__ void keep_best(
     }
     if (lane > 0 || found < 0) return;
     const double margin = TIE * fabs(best.gain);
-    const bool better = best.feature < 0 || score > best.gain + margin || (feature < best.feature && score >= best.gain - margin);
+    const bool better = best.feature < 0 || score > best.gain + margin
+        || (feature < best.feature && score >= best.gain - margin);
     if (!better) return;
     const int code = found / 2;
     int next = code + 1;
@@ -210,10 +236,13 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) find_splits(
     u32* const low = (u32*)(total + n_cell);
     const OpenNode node = nodes[blockIdx.x];
     const TreeGrowth p = growth[node.tree];
-    const NodeRows own = {rows + node.begin, (int)(node.end - node.begin), weights + node.tree * n_rows, labels,
-                          with_classes ? values : values + node.tree * n_rows * n_outputs, n_outputs, with_classes};
-    const Cells cells = {low, low + max_codes * n_cell, (int*)(low + 2 * max_codes * n_cell), n_cell, with_classes ? 0 : 1,
-                   with_classes ? first_channel[1] : 1, p.weight_unit, with_classes ? p.weight_unit : p.value_unit};
+    const NodeRows own = {
+        rows + node.begin, (int)(node.end - node.begin), weights + node.tree * n_rows, labels,
+        with_classes ? values : values + node.tree * n_rows * n_outputs, n_outputs, with_classes};
+    const Cells cells = {
+        low, low + max_codes * n_cell, (int*)(low + 2 * max_codes * n_cell), n_cell,
+        with_classes ? 0 : 1, with_classes ? first_channel[1] : 1, p.weight_unit,
+        with_classes ? p.weight_unit : p.value_unit};
     const int code = threadIdx.x;
 
     // the whole node: threads take the part of codes, so that they seldom meet in a cell
@@ -223,7 +252,8 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) find_splits(
     for (int i = threadIdx.x; i < own.n; i += blockDim.x) {
         add_row(own, own.rows[i], code % max_codes, cells);
         for (int o = 0; o < n_outputs; o++)
-            differs |= labels[(i64)own.rows[i] * n_outputs + o] != labels[(i64)own.rows[0] * n_outputs + o];
+            differs |= labels[(i64)own.rows[i] * n_outputs + o]
+                != labels[(i64)own.rows[0] * n_outputs + o];
     }
     const bool mixed = __syncthreads_or(differs);
     i64 whole = 0;
@@ -231,7 +261,9 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) find_splits(
         i64 all;
         block_exclusive_sum(code < max_codes ? cell_sum(cells, code, c) : 0, warp_sums, all);
         if (c < cells.n_weights) whole += all;
-        if (threadIdx.x == 0) total[c] = (double)all * (c < cells.first_channel ? cells.weight_unit : cells.channel_unit);
+        if (threadIdx.x == 0)
+            total[c] = (double)all
+                * (c < cells.first_channel ? cells.weight_unit : cells.channel_unit);
     }
     const double weight = (double)whole * p.weight_unit;
     if (threadIdx.x == 0) {
@@ -241,12 +273,14 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) find_splits(
 
     int n_tried = 0;
     for (int k = 0; k < n_features && mixed && weight >= 2.0 * p.min_weight_leaf; k++) {
-        const int feature = p.max_features < n_features ? drawn_feature(node.key, k, n_features) : k;
+        const int feature =
+            p.max_features < n_features ? drawn_feature(node.key, k, n_features) : k;
         const int n = n_codes[feature];
         const u8* column = codes + feature * n_rows;
         clear(cells, n);
         __syncthreads();
-        for (int i = threadIdx.x; i < own.n; i += blockDim.x) add_row(own, own.rows[i], column[own.rows[i]], cells);
+        for (int i = threadIdx.x; i < own.n; i += blockDim.x)
+            add_row(own, own.rows[i], column[own.rows[i]], cells);
         __syncthreads();
         const bool present = code > 0 && code < n && cells.counts[code] > 0;
         const int n_missing = cells.counts[0];
@@ -261,7 +295,9 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) find_splits(
             if (present && place == n_present - 1) ends[1] = code;
             __syncthreads();
             const double *least = lower + first_code[feature], *most = upper + first_code[feature];
-            threshold = least[ends[0]] + uniform(hash32(node.key, 3u * feature + 2u), 1u) * (most[ends[1]] - least[ends[0]]);
+            threshold = least[ends[0]]
+                + uniform(hash32(node.key, 3u * feature + 2u), 1u)
+                    * (most[ends[1]] - least[ends[0]]);
             int n_below;
             block_exclusive_sum(present && most[code] <= threshold ? 1 : 0, warp_counts, n_below);
             only = min(max(n_below - 1, 0), n_present - 2);
@@ -280,7 +316,8 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) find_splits(
             for (int missing_left = 0; missing_left < 2; missing_left++) {
                 const bool wanted = is_cut && (missing_left == 0 || n_missing > 0);
                 scores[2 * code + missing_left] = !wanted ? no_split() : tree_cut_score(
-                    p, cells, code, missing_left != 0, n_left + missing_left * n_missing, own.n, total, weight, first_channel, n_outputs);
+                    p, cells, code, missing_left != 0, n_left + missing_left * n_missing, own.n,
+                    total, weight, first_channel, n_outputs);
             }
         }
         __syncthreads();
@@ -293,7 +330,8 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) find_splits(
     FoundSplit out = best;  // others may still be looking at best
     if (out.feature >= 0) {
         const auto all = [&](int c) { return total[cells.first_channel + c]; };
-        const double gain = out.gain - side_score(p.criterion, all, weight, first_channel, n_outputs);
+        const double gain = out.gain
+            - side_score(p.criterion, all, weight, first_channel, n_outputs);
         if (p.min_gain > 0.0 && gain < p.min_gain) out.feature = -1;
         out.gain = fmax(gain, 0.0);
     }
@@ -326,6 +364,7 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) divide_rows(
         right_at += min((i64)blockDim.x, node.end - start) - n_lefts;
     }
     __syncthreads();
-    for (i64 i = threadIdx.x; i < node.end - left_at; i += blockDim.x) rows[left_at + i] = scratch[node.begin + i];
+    for (i64 i = threadIdx.x; i < node.end - left_at; i += blockDim.x)
+        rows[left_at + i] = scratch[node.begin + i];
     if (threadIdx.x == 0) splits[blockIdx.x].n_left = (int)(left_at - node.begin);
 }

@@ -20,7 +20,10 @@ typedef long long i64;
 __device__ __forceinline__ int gradient_of(i64 packed) { return (int)(packed >> 32); }
 __device__ __forceinline__ int hessian_of(i64 packed) { return (int)packed; }
 
-__device__ __forceinline__ double no_split() { return __longlong_as_double((i64)0xfff0000000000000ull); }  // -infinity
+// -infinity
+__device__ __forceinline__ double no_split() {
+    return __longlong_as_double((i64)0xfff0000000000000ull);
+}
 
 __device__ __forceinline__ u32 hash32(u32 key, u32 x) {
     x = x * 0x9E3779B1u + key;
@@ -80,7 +83,8 @@ __device__ __forceinline__ double leaf_score(double g, double h, const Growth& p
 }
 
 __device__ __forceinline__ double packed_score(i64 sums, const Growth& p) {
-    return leaf_score((double)gradient_of(sums) * p.gradient_unit, (double)hessian_of(sums) * p.hessian_unit, p);
+    return leaf_score((double)gradient_of(sums) * p.gradient_unit,
+        (double)hessian_of(sums) * p.hessian_unit, p);
 }
 
 // Score of both sides of a cut, or no_split() if a side is too light.
@@ -92,7 +96,8 @@ __device__ __forceinline__ double cut_score(i64 left, i64 total, const Growth& p
     const double gr = (double)gradient_of(total) * p.gradient_unit - gl;
     const double hr = (double)hessian_of(total) * p.hessian_unit - hl;
     if (!(hl >= least && hr >= least)) return no_split();
-    if (p.reg_alpha == 0.0 && p.max_delta_step == 0.0) return gl * gl / (hl + p.reg_lambda) + gr * gr / (hr + p.reg_lambda);
+    if (p.reg_alpha == 0.0 && p.max_delta_step == 0.0)
+        return gl * gl / (hl + p.reg_lambda) + gr * gr / (hr + p.reg_lambda);
     return leaf_score(gl, hl, p) + leaf_score(gr, hr, p);
 }
 
@@ -118,7 +123,9 @@ __device__ __forceinline__ int last_at_or_below(const int* borders, int n, int x
     return low;
 }
 
-__device__ __forceinline__ int tiles_of(i64 n, int tile_rows) { return (int)((n + tile_rows - 1) / tile_rows); }
+__device__ __forceinline__ int tiles_of(i64 n, int tile_rows) {
+    return (int)((n + tile_rows - 1) / tile_rows);
+}
 
 // A stretch of the rows of one node. Tiles are numbered through the nodes of a list, whose borders
 // say where each node's begin.
@@ -131,17 +138,21 @@ struct Tile {
 };
 
 __device__ __forceinline__ Tile tile_of(
-    int tile, int which, const int* list, const int* borders, const Node* nodes, const int* rows, i64 n_rows, int tile_rows)
+    int tile, int which, const int* list, const int* borders, const Node* nodes, const int* rows,
+    i64 n_rows, int tile_rows)
 {
     const Node* node = &nodes[list[which]];
     const i64 begin = node->begin + (i64)(tile - borders[which]) * tile_rows;
-    return {which, node, rows + (node->depth & 1) * n_rows, begin, min(begin + tile_rows, node->end)};
+    return {which, node, rows + (node->depth & 1) * n_rows, begin,
+        min(begin + tile_rows, node->end)};
 }
 
 __device__ __forceinline__ Tile find_tile(
-    int tile, int n_nodes, const int* list, const int* borders, const Node* nodes, const int* rows, i64 n_rows, int tile_rows)
+    int tile, int n_nodes, const int* list, const int* borders, const Node* nodes, const int* rows,
+    i64 n_rows, int tile_rows)
 {
-    return tile_of(tile, last_at_or_below(borders, n_nodes, tile), list, borders, nodes, rows, n_rows, tile_rows);
+    return tile_of(tile, last_at_or_below(borders, n_nodes, tile), list, borders, nodes, rows,
+        n_rows, tile_rows);
 }
 
 template <class T>
@@ -155,7 +166,8 @@ __device__ __forceinline__ T warp_inclusive_sum(T x) {
 
 template <class T>
 __device__ __forceinline__ T warp_sum(T x) {
-    for (int distance = WARP / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(FULL_WARP, x, distance);
+    for (int distance = WARP / 2; distance > 0; distance /= 2)
+        x += __shfl_xor_sync(FULL_WARP, x, distance);
     return x;
 }
 
@@ -163,7 +175,8 @@ __device__ __forceinline__ T warp_sum(T x) {
 // it; warp_sums has an entry per warp.
 template <class T>
 __device__ __forceinline__ T block_exclusive_sum(T x, T* warp_sums, T& total) {
-    const int lane = threadIdx.x & (WARP - 1), warp = threadIdx.x / WARP, n_warps = blockDim.x / WARP;
+    const int lane = threadIdx.x & (WARP - 1), warp = threadIdx.x / WARP,
+        n_warps = blockDim.x / WARP;
     const T inclusive = warp_inclusive_sum(x);
     if (lane == WARP - 1) warp_sums[warp] = inclusive;
     __syncthreads();

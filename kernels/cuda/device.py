@@ -2,6 +2,7 @@
 
 import functools
 import os
+from importlib import import_module
 
 INSTALL = 'pip install ".[cuda12]" (or ".[cuda13]" for a CUDA 13 driver)'
 
@@ -13,21 +14,10 @@ def emulated():
 
 def cupy():
     """CuPy, or its stand-in on the emulated device."""
-    return _stand_in() if emulated() else _real()
+    return _module("gpuboost.kernels.emulation.cupy_stand_in" if emulated() else "cupy")
 
 
-@functools.cache
-def _stand_in():
-    from gpuboost.kernels.emulation import cupy_stand_in
-
-    return cupy_stand_in
-
-
-@functools.cache
-def _real():
-    import cupy
-
-    return cupy
+_module = functools.cache(import_module)
 
 
 def missing(index):

@@ -1,10 +1,9 @@
 """Trees on the device: buffers of fixed shape, a fixed sequence of launches.
 
-Captured once as a CUDA graph.
-
-Per step: choose, count_lefts, settle, scatter_rows, build_histograms, scan: six launches, whatever
-the number of nodes. The host never asks how far a tree has come; kernels of a step with nothing to
-do return at once."""
+The sequence is captured once as a CUDA graph. Per step: choose, count_lefts, settle, scatter_rows,
+build_histograms, scan: six launches, whatever the number of nodes. The host never asks how far a
+tree has come; kernels of a step with nothing to do return at once.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -34,15 +33,13 @@ KEPT_TREES, KEPT_BYTES = 256, 1 << 24
 
 
 def group_features_for(device: Any) -> int:
-    """Features whose bins a row keeps together.
+    """How many features' bins a row keeps together.
 
     As many as shared memory has room for, 16 at most.
     """
     room = min(HISTOGRAM_BYTES, device.attributes["MaxSharedMemoryPerBlock"])
-    for n in (16, 8, 4):
-        if n * N_CODES * 3 * 4 <= room:  # three sums, in case rows are counted
-            return n
-    return 4
+    # three sums, in case rows are counted
+    return next((n for n in (16, 8) if n * N_CODES * 3 * 4 <= room), 4)
 
 
 def tile_rows_for(n_rows: int) -> int:
@@ -77,7 +74,7 @@ class CudaGrower:
             self.n_used if limits.order == SYMMETRIC else -(-self.n_used // SCAN_FEATURES)
         )
         n_tiles = -(-self.n_rows // self.tile_rows) + max_open
-        n_found = self.n_used if limits.order == SYMMETRIC else 2 * self.max_pairs * self.n_chunks
+        n_splits = self.n_used if limits.order == SYMMETRIC else 2 * self.max_pairs * self.n_chunks
         self.max_kept = max(2, min(KEPT_TREES, KEPT_BYTES // (max_nodes * NODE.itemsize)))
         pool_shape = (self.n_slots, self.n_features, N_CODES)
         plan = {
@@ -85,7 +82,7 @@ class CudaGrower:
             "pool": (pool_shape, PACKED),
             "count_pool": (pool_shape if limits.count_rows else (1,), np.int32),
             "masks": ((2 * self.max_pairs if self.masked else 1, self.n_used), np.uint8),
-            "found": ((n_found,), SPLIT),
+            "best_splits": ((n_splits,), SPLIT),
             "nodes": ((max_nodes,), NODE),
             "state": ((1,), STATE),
             "pairs": ((self.max_pairs,), PAIR),
@@ -109,7 +106,7 @@ class CudaGrower:
         }
         check_memory(plan, device, "a smaller max_depth or max_leaves, fewer columns")
         (  # in the order of the plan
-            self.rows, self.pool, self.count_pool, self.masks, self.found, self.nodes,
+            self.rows, self.pool, self.count_pool, self.masks, self.best_splits, self.nodes,
             self.state, self.pairs, self.built, self.built_tiles, self.candidates,
             self.chosen, self.chosen_tiles, self.n_left, self.tile_lefts,
             self.free_slots, self.used, self.leaves, self.leaf_tiles, self.sums,
@@ -134,9 +131,8 @@ class CudaGrower:
         self.tree_rows, self.tree_count = rows, count
         stream = cupy().cuda.get_current_stream()
         if self.graph is None:
-            self._launch_tree(
-                rows, count, features, gh, growth
-            )  # compiles what is not compiled yet, which a capture must not
+            # compiles what is not compiled yet, which a capture must not
+            self._launch_tree(rows, count, features, gh, growth)
             self.graph = False
             return
         if self.graph is False:
@@ -174,9 +170,9 @@ class CudaGrower:
         self._build_and_scan(features, gh, growth)
         for step in range(self.limits.max_steps):
             self._launch("growth", "choose", 1, "GROWTH_THREADS", (
-                self.nodes, self.state, growth, self.pairs, self.found, self.n_bins, self.pool,
-                self.count_pool, self.free_slots, self.candidates, self.chosen, self.chosen_tiles,
-                self.n_left, np.int32(self.n_chunks), np.int32(self.n_used),
+                self.nodes, self.state, growth, self.pairs, self.best_splits, self.n_bins,
+                self.pool, self.count_pool, self.free_slots, self.candidates, self.chosen,
+                self.chosen_tiles, self.n_left, np.int32(self.n_chunks), np.int32(self.n_used),
                 np.int32(self.n_features), np.int32(self.tile_rows),
             ))  # fmt: skip
             self._launch("partition", "count_lefts", self._tile_blocks(), "PARTITION_THREADS", (
@@ -226,7 +222,7 @@ class CudaGrower:
             self.masks,
             self.pool,
             self.count_pool,
-            self.found,
+            self.best_splits,
         )
         if self.limits.order == SYMMETRIC:
             self._launch(
@@ -312,9 +308,9 @@ class CudaGrower:
         nodes, listed, values = (cp.asnumpy(a) for a in (self.nodes, self.rows, self.values))
         size = int(cp.asnumpy(self.kept_sizes)[kept])
         for i, node in enumerate(nodes[:size]):
-            own = listed[node["depth"] & 1, node["begin"] : node["end"]]
-            if node["left"] < 0 and len(own):
-                values[i] = value_of_rows(np.sort(own))
+            node_rows = listed[node["depth"] & 1, node["begin"] : node["end"]]
+            if node["left"] < 0 and len(node_rows):
+                values[i] = value_of_rows(np.sort(node_rows))
         self.values.set(values)
         self.kept_values[kept].set(values)
 
@@ -361,16 +357,13 @@ class CudaGrower:
             return
         kept = (self.kept_nodes, self.kept_values, self.kept_cover, self.kept_sizes)
         nodes, values, cover, sizes = (cp.asnumpy(array[:n]) for array in kept)
-        for t, size in enumerate(sizes):
-            own = nodes[t, :size]
-            self.fetched.append(
-                BoostedTree(
-                    nodes=own,
-                    values=values[t, :size].copy(),
-                    cover=cover[t, :size].copy(),
-                    counts=own["end"] - own["begin"],
-                )
+        counts = nodes["end"] - nodes["begin"]
+        self.fetched += [
+            BoostedTree(
+                nodes[t, :size], values[t, :size].copy(), cover[t, :size].copy(), counts[t, :size]
             )
+            for t, size in enumerate(sizes)
+        ]
         self.n_kept = 0
 
 

@@ -9,7 +9,9 @@
 // order, ties go to the lowest id.
 
 // The rule of every choice here: the higher gain, among equals the lower place.
-__device__ __forceinline__ bool comes_first(double gain, int place, double other_gain, int other_place) {
+__device__ __forceinline__ bool comes_first(
+    double gain, int place, double other_gain, int other_place)
+{
     return gain > other_gain || (gain == other_gain && place < other_place);
 }
 
@@ -29,25 +31,30 @@ __device__ __forceinline__ void choose_some(u8* mask, int n, int n_wanted, u32 k
 }
 
 // Features a child may use: some of the tree's for its level, some of those for itself.
-__device__ __forceinline__ void draw_columns(const Growth& p, int level, int node, int child, u8* masks, int n_used) {
+__device__ __forceinline__ void draw_columns(
+    const Growth& p, int level, int node, int child, u8* masks, int n_used)
+{
     u8* mask = masks + (i64)child * n_used;
     for (int j = 0; j < n_used; j++) mask[j] = 1;
     choose_some(mask, n_used, p.level_features, hash32(p.column_key, 2 * level));
-    if (p.node_features < p.level_features) choose_some(mask, n_used, p.node_features, hash32(p.column_key, 2 * node + 1));
+    if (p.node_features < p.level_features)
+        choose_some(mask, n_used, p.node_features, hash32(p.column_key, 2 * node + 1));
 }
 
 extern "C" __global__ void start_tree(
     const int* tree_rows,  // rows the tree is grown on, ascending
     const int* n_tree_rows,
     const int* features,
-    Node* nodes, State* state, const Growth* growth, Pair* pairs, int* built, int* built_tiles, int* free_slots, u8* masks,
+    Node* nodes, State* state, const Growth* growth, Pair* pairs, int* built, int* built_tiles,
+    int* free_slots, u8* masks,
     u8* used,              // [n_features]
     int* rows,             // [2][n_rows]
     i64* pool, int* count_pool,
     int n_slots, int n_used, int n_features, int tile_rows, int masked)
 {
     const int n = *n_tree_rows;
-    const i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x, stride = (i64)gridDim.x * blockDim.x;
+    const i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x,
+        stride = (i64)gridDim.x * blockDim.x;
     for (i64 i = first; i < n; i += stride) rows[i] = tree_rows[i];
     // the root's histogram is in slot 0
     for (i64 c = first; c < (i64)n_features * N_CODES; c += stride) {
@@ -86,12 +93,15 @@ __device__ __forceinline__ bool ends_here(const Growth& p, const State& state, c
 }
 
 __device__ __forceinline__ bool may_split(const Growth& p, const Node& node) {
-    return node.open && node.split.feature >= 0 && (p.order == SYMMETRIC || node.depth < p.max_depth);
+    return node.open && node.split.feature >= 0
+        && (p.order == SYMMETRIC || node.depth < p.max_depth);
 }
 
 // Nodes that stay leaves give their histograms back. All threads call it, with a node each or -1;
 // each keeps n_free for itself. Nodes and slots are there for other threads after the next barrier.
-__device__ __forceinline__ void close_nodes(int id, Node* nodes, int* free_slots, int& n_free, int* warp_sums) {
+__device__ __forceinline__ void close_nodes(
+    int id, Node* nodes, int* free_slots, int& n_free, int* warp_sums)
+{
     const bool gives = id >= 0 && nodes[id].slot >= 0;
     int total;
     const int rank = block_exclusive_sum(gives ? 1 : 0, warp_sums, total);
@@ -105,7 +115,8 @@ __device__ __forceinline__ void close_nodes(int id, Node* nodes, int* free_slots
 
 // Each node takes the best of what the blocks of scan_pairs found for it.
 __device__ __forceinline__ void adopt_pairs(
-    Node* nodes, const Pair* pairs, int n_pairs, const Split* found, int n_chunks, int* free_slots, int& n_free, int* warp_sums)
+    Node* nodes, const Pair* pairs, int n_pairs, const Split* found, int n_chunks, int* free_slots,
+    int& n_free, int* warp_sums)
 {
     const int n_tasks = 2 * n_pairs;
     for (int start = 0; start < n_tasks; start += blockDim.x) {
@@ -115,7 +126,8 @@ __device__ __forceinline__ void adopt_pairs(
         if (id >= 0) {
             int best = 0;
             for (int r = 1; r < n_chunks; r++)
-                if (found[(i64)task * n_chunks + r].gain > found[(i64)task * n_chunks + best].gain) best = r;
+                if (found[(i64)task * n_chunks + r].gain > found[(i64)task * n_chunks + best].gain)
+                    best = r;
             nodes[id].split = found[(i64)task * n_chunks + best];
             if (nodes[id].split.feature >= 0) id = -1;
         }
@@ -126,7 +138,8 @@ __device__ __forceinline__ void adopt_pairs(
 // All open nodes take the level's split; a node it would leave with too small a side stays whole
 // and is asked again. A warp takes a node.
 __device__ __forceinline__ void adopt_level(
-    Node* nodes, int n_nodes, const Split* found, int n_used, const int* n_bins, const i64* pool, const int* count_pool, int n_features,
+    Node* nodes, int n_nodes, const Split* found, int n_used, const int* n_bins, const i64* pool,
+    const int* count_pool, int n_features,
     const Growth& p, int* free_slots, int& n_free, int* warp_sums)
 {
     __shared__ int winner;
@@ -146,7 +159,8 @@ __device__ __forceinline__ void adopt_level(
     if (split.feature < 0) {
         for (int start = 0; start < n_nodes; start += blockDim.x) {
             const int i = start + threadIdx.x;
-            close_nodes(i < n_nodes && nodes[i].open ? i : -1, nodes, free_slots, n_free, warp_sums);
+            close_nodes(i < n_nodes && nodes[i].open ? i : -1, nodes, free_slots, n_free,
+                warp_sums);
         }
         return;
     }
@@ -170,7 +184,10 @@ __device__ __forceinline__ void adopt_level(
         // "all values left" does not divide such a node
         if (split.bin == n_bins[split.feature] && no_missing_here) continue;
         double score = cut_score(left, node.sums, p);
-        if (COUNT_ROWS && !(n_left >= p.min_samples_leaf && node.end - node.begin - n_left >= p.min_samples_leaf)) score = no_split();
+        if (COUNT_ROWS
+            && !(n_left >= p.min_samples_leaf
+                && node.end - node.begin - n_left >= p.min_samples_leaf))
+            score = no_split();
         if (score > no_split()) {
             node.split.gain = score - packed_score(node.sums, p);
             node.split.left = left;
@@ -181,7 +198,8 @@ __device__ __forceinline__ void adopt_level(
 
 // Note the splits that were found and choose the nodes to split in this step.
 extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) choose(
-    Node* nodes, State* state, const Growth* growth, const Pair* pairs, const Split* found, const int* n_bins, const i64* pool,
+    Node* nodes, State* state, const Growth* growth, const Pair* pairs, const Split* found,
+    const int* n_bins, const i64* pool,
     const int* count_pool, int* free_slots,
     int* candidates,    // [max_nodes], scratch
     int* chosen,        // [max_open]
@@ -196,9 +214,11 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) choose(
     int n_free = before.n_free;
     if (before.n_pairs > 0) {
         if (p.order == SYMMETRIC)
-            adopt_level(nodes, n_nodes, found, n_used, n_bins, pool, count_pool, n_features, p, free_slots, n_free, warp_sums);
+            adopt_level(nodes, n_nodes, found, n_used, n_bins, pool, count_pool, n_features, p,
+                free_slots, n_free, warp_sums);
         else
-            adopt_pairs(nodes, pairs, before.n_pairs, found, n_chunks, free_slots, n_free, warp_sums);
+            adopt_pairs(nodes, pairs, before.n_pairs, found, n_chunks, free_slots, n_free,
+                warp_sums);
     }
     __syncthreads();
     int room = p.max_leaves - before.n_leaves;
@@ -221,7 +241,8 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) choose(
         if (kept && n > room) {  // keep those of highest gain, the lower id among equals
             const double gain = nodes[candidates[c]].split.gain;
             int n_better = 0;
-            for (int other = 0; other < n; other++) n_better += comes_first(nodes[candidates[other]].split.gain, other, gain, c);
+            for (int other = 0; other < n; other++)
+                n_better += comes_first(nodes[candidates[other]].split.gain, other, gain, c);
             kept = n_better < room;
         }
         int total;
@@ -254,7 +275,8 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) choose(
 
 // Make the children of the chosen nodes and list the histograms that are due.
 extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) settle(
-    Node* nodes, State* state, const Growth* growth, Pair* pairs, const int* chosen, const int* n_left, int* free_slots, u8* masks,
+    Node* nodes, State* state, const Growth* growth, Pair* pairs, const int* chosen,
+    const int* n_left, int* free_slots, u8* masks,
     int* built, int* built_tiles, int n_used, int tile_rows, int masked)
 {
     __shared__ int warp_sums[GROWTH_THREADS / WARP];
@@ -295,8 +317,10 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) settle(
         int own_tiles = 0, all_tiles;
         if (goes_on) {
             Node& parent = nodes[chosen[c]];
-            const bool left_is_small = nodes[left_id].end - nodes[left_id].begin <= nodes[left_id + 1].end - nodes[left_id + 1].begin;
-            const Pair pair = {left_is_small ? left_id : left_id + 1, left_is_small ? left_id + 1 : left_id, 1};
+            const bool left_is_small = nodes[left_id].end - nodes[left_id].begin
+                <= nodes[left_id + 1].end - nodes[left_id + 1].begin;
+            const Pair pair = {left_is_small ? left_id : left_id + 1,
+                left_is_small ? left_id + 1 : left_id, 1};
             pairs[n_pairs + rank] = pair;
             nodes[pair.large].slot = parent.slot;
             parent.slot = -1;
@@ -326,7 +350,9 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) settle(
 }
 
 // Features of one tree, ascending; one thread.
-extern "C" __global__ void draw_features(const Growth* growth, int* out, u8* mask, int n_features, int n_wanted) {
+extern "C" __global__ void draw_features(
+    const Growth* growth, int* out, u8* mask, int n_features, int n_wanted)
+{
     for (int f = 0; f < n_features; f++) mask[f] = 1;
     choose_some(mask, n_features, n_wanted, growth->column_key ^ 1u);
     int n = 0;

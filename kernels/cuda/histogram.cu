@@ -1,16 +1,19 @@
 // Histograms of all nodes of a step in one launch.
 //
-//   bins      [group][row][GROUP_FEATURES] bytes: a thread loads the bins of its row's group in one 4, 8 or 16 byte load, a warp reads one
-//             stretch when rows follow each other (the root)
-//   grid      x: persistent blocks, each with an equal stretch of the tiles of all nodes;  y: groups of features
-//   shared    two 32-bit sums for each feature of the group and bin (three if rows are counted): only 32-bit integer atomics are native in
-//             shared memory
-//   flush     when a block comes to another node: one 64-bit global addition a cell, as both sums in one number
+//   bins      [group][row][GROUP_FEATURES] bytes: a thread loads the bins of its row's group in one
+//             4, 8 or 16 byte load, a warp reads one stretch when rows follow each other (the root)
+//   grid      x: persistent blocks, each with an equal stretch of the tiles of all nodes;
+//             y: groups of features
+//   shared    two 32-bit sums for each feature of the group and bin (three if rows are counted):
+//             only 32-bit integer atomics are native in shared memory
+//   flush     when a block comes to another node: one 64-bit global addition a cell, as both sums
+//             in one number
 
 // The cells of the group in shared memory: gradients, hessians, and counts if wanted,
 // GROUP_FEATURES * N_CODES each.
 #define GROUP_CELLS (GROUP_FEATURES * N_CODES)
-static_assert(GROUP_CELLS % HISTOGRAM_THREADS == 0, "a thread clears the cells that it flushes, so that no barrier is needed between");
+static_assert(GROUP_CELLS % HISTOGRAM_THREADS == 0,
+    "a thread clears the cells that it flushes, so that no barrier is needed between");
 
 struct alignas(GROUP_FEATURES) GroupBins {
     u8 bin[GROUP_FEATURES];
@@ -20,13 +23,16 @@ __device__ __forceinline__ void clear_cells(int* cells) {
     for (int c = threadIdx.x; c < GROUP_CELLS * (2 + COUNT_ROWS); c += blockDim.x) cells[c] = 0;
 }
 
-__device__ __forceinline__ void flush_cells(const int* cells, int group, int n_features, int slot, i64* pool, int* count_pool) {
+__device__ __forceinline__ void flush_cells(
+    const int* cells, int group, int n_features, int slot, i64* pool, int* count_pool)
+{
     const i64 base = ((i64)slot * n_features + group * GROUP_FEATURES) * N_CODES;
     const int own = min(GROUP_FEATURES, n_features - group * GROUP_FEATURES) * N_CODES;
     for (int c = threadIdx.x; c < own; c += blockDim.x) {
         const i64 sums = cells[c] * 4294967296ll + cells[GROUP_CELLS + c];
         if (sums != 0) atomicAdd((u64*)&pool[base + c], (u64)sums);
-        if (COUNT_ROWS && cells[2 * GROUP_CELLS + c] != 0) atomicAdd(&count_pool[base + c], cells[2 * GROUP_CELLS + c]);
+        if (COUNT_ROWS && cells[2 * GROUP_CELLS + c] != 0)
+            atomicAdd(&count_pool[base + c], cells[2 * GROUP_CELLS + c]);
     }
 }
 
@@ -74,7 +80,8 @@ extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS, 2) build_histogr
     const int n_built = state->n_built;
     // some thousands, times as many blocks: 32 bits hold it, and 64-bit division is slow
     const u32 n_tiles = built_tiles[n_built];
-    const int first_tile = n_tiles * blockIdx.x / gridDim.x, end_tile = n_tiles * (blockIdx.x + 1) / gridDim.x;
+    const int first_tile = n_tiles * blockIdx.x / gridDim.x,
+        end_tile = n_tiles * (blockIdx.x + 1) / gridDim.x;
     if (first_tile == end_tile) return;
     const int group = blockIdx.y;
     const u32 mask = used_in_group(used, group, n_features);
@@ -118,19 +125,22 @@ extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS, 2) build_histogr
 // The same without shared memory, for devices whose shared memory does not hold one word's
 // features.
 extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS, 2) build_histograms_global(
-    const u8* bins, const int* rows, const i64* gh, const u8* used, const Node* nodes, const int* built, const int* built_tiles,
+    const u8* bins, const int* rows, const i64* gh, const u8* used, const Node* nodes,
+    const int* built, const int* built_tiles,
     const State* state, i64* pool, int* count_pool, i64 n_rows, int n_features, int tile_rows)
 {
     const int n_built = state->n_built, n_tiles = built_tiles[n_built], group = blockIdx.y;
     const u32 mask = used_in_group(used, group, n_features);
     for (int tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
-        const Tile own = find_tile(tile, n_built, built, built_tiles, nodes, rows, n_rows, tile_rows);
+        const Tile own = find_tile(tile, n_built, built, built_tiles, nodes, rows, n_rows,
+            tile_rows);
         for (i64 i = own.begin + threadIdx.x; i < own.end; i += blockDim.x) {
             const int row = own.rows[i];
             for (int k = 0; k < GROUP_FEATURES; k++) {
                 if (mask >> k & 1) {
                     const int f = group * GROUP_FEATURES + k;
-                    const i64 c = ((i64)own.node->slot * n_features + f) * N_CODES + bins[bin_at(n_rows, row, f)];
+                    const i64 c = ((i64)own.node->slot * n_features + f) * N_CODES
+                        + bins[bin_at(n_rows, row, f)];
                     atomicAdd((u64*)&pool[c], (u64)gh[row]);
                     if (COUNT_ROWS) atomicAdd(&count_pool[c], 1);
                 }

@@ -30,15 +30,18 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) list_leaves(
 }
 
 extern "C" __global__ void __launch_bounds__(LEAF_THREADS, 1) sum_leaves(
-    const int* rows, const Node* nodes, const State* state, const Growth* growth, const int* leaves, const int* leaf_tiles,
+    const int* rows, const Node* nodes, const State* state, const Growth* growth,
+    const int* leaves, const int* leaf_tiles,
     const double* g, const double* h,
     const double* weight,  // not read if there are no weights
     i64* sums, i64 n_rows, int tile_rows, int weighted)
 {
-    const double g_scale = 1.0 / growth->fine_gradient_unit, h_scale = 1.0 / growth->fine_hessian_unit;
+    const double g_scale = 1.0 / growth->fine_gradient_unit,
+        h_scale = 1.0 / growth->fine_hessian_unit;
     const int n_leaves = state->n_leaves, n_tiles = leaf_tiles[n_leaves];
     for (int tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
-        const Tile own = find_tile(tile, n_leaves, leaves, leaf_tiles, nodes, rows, n_rows, tile_rows);
+        const Tile own = find_tile(tile, n_leaves, leaves, leaf_tiles, nodes, rows, n_rows,
+            tile_rows);
         i64 total_g = 0, total_h = 0;
         for (i64 i = own.begin + threadIdx.x; i < own.end; i += blockDim.x) {
             const int row = own.rows[i];
@@ -58,7 +61,8 @@ extern "C" __global__ void __launch_bounds__(LEAF_THREADS, 1) sum_leaves(
 // Values of all nodes, and a copy of the tree to be fetched later. The rows of a node are those of
 // the leaves within its stretch.
 extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) leaf_values(
-    const Node* nodes, const State* state, const Growth* growth, const int* leaves, const i64* sums, double learning_rate,
+    const Node* nodes, const State* state, const Growth* growth, const int* leaves,
+    const i64* sums, double learning_rate,
     double* values,      // [max_nodes]
     Node* kept_nodes,    // [max_nodes] of this tree
     double* kept_values, double* kept_cover, int* kept_size)
@@ -74,7 +78,8 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) leaf_values(
                 total_h += sums[2 * l + 1];
             }
         }
-        const double g = (double)total_g * p.fine_gradient_unit, h = (double)total_h * p.fine_hessian_unit;
+        const double g = (double)total_g * p.fine_gradient_unit,
+            h = (double)total_h * p.fine_hessian_unit;
         values[i] = learning_rate * leaf_weight(g, h, p);
         kept_values[i] = values[i];
         kept_cover[i] = h;
@@ -84,13 +89,16 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) leaf_values(
 }
 
 extern "C" __global__ void __launch_bounds__(LEAF_THREADS, 1) add_leaf_values(
-    const int* rows, const Node* nodes, const State* state, const int* leaves, const int* leaf_tiles, const double* values, double* raw,
+    const int* rows, const Node* nodes, const State* state, const int* leaves,
+    const int* leaf_tiles, const double* values, double* raw,
     i64 n_rows, int tile_rows)
 {
     const int n_leaves = state->n_leaves, n_tiles = leaf_tiles[n_leaves];
     for (int tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
-        const Tile own = find_tile(tile, n_leaves, leaves, leaf_tiles, nodes, rows, n_rows, tile_rows);
+        const Tile own = find_tile(tile, n_leaves, leaves, leaf_tiles, nodes, rows, n_rows,
+            tile_rows);
         const double value = values[leaves[own.which]];
-        for (i64 i = own.begin + threadIdx.x; i < own.end; i += blockDim.x) raw[own.rows[i]] += value;
+        for (i64 i = own.begin + threadIdx.x; i < own.end; i += blockDim.x)
+            raw[own.rows[i]] += value;
     }
 }

@@ -6,7 +6,8 @@
 #define PARTITION_WARPS (PARTITION_THREADS / WARP)
 
 extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) count_lefts(
-    const u8* bins, const int* rows, const Node* nodes, const State* state, const int* chosen, const int* chosen_tiles,
+    const u8* bins, const int* rows, const Node* nodes, const State* state, const int* chosen,
+    const int* chosen_tiles,
     int* tile_lefts,  // [max_tiles]
     int* n_left,      // [max_open]
     i64 n_rows, int tile_rows)
@@ -14,7 +15,8 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) count_lefts(
     __shared__ int warp_sums[PARTITION_WARPS];
     const int n_chosen = state->n_chosen, n_tiles = chosen_tiles[n_chosen];
     for (int tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
-        const Tile own = find_tile(tile, n_chosen, chosen, chosen_tiles, nodes, rows, n_rows, tile_rows);
+        const Tile own = find_tile(tile, n_chosen, chosen, chosen_tiles, nodes, rows, n_rows,
+            tile_rows);
         const Split split = own.node->split;
         int count = 0, total;
         for (i64 i = own.begin + threadIdx.x; i < own.end; i += blockDim.x)
@@ -28,17 +30,21 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) count_lefts(
 }
 
 extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) scatter_rows(
-    const u8* bins, int* rows, const Node* nodes, const State* state, const int* chosen, const int* chosen_tiles, const int* tile_lefts,
-    const int* n_left, const int* built, i64* pool, int* count_pool, i64 n_rows, int n_features, int tile_rows)
+    const u8* bins, int* rows, const Node* nodes, const State* state, const int* chosen,
+    const int* chosen_tiles, const int* tile_lefts,
+    const int* n_left, const int* built, i64* pool, int* count_pool, i64 n_rows, int n_features,
+    int tile_rows)
 {
     __shared__ int warp_sums[PARTITION_WARPS];
     const int n_chosen = state->n_chosen, n_tiles = chosen_tiles[n_chosen];
     for (int tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
-        const Tile own = find_tile(tile, n_chosen, chosen, chosen_tiles, nodes, rows, n_rows, tile_rows);
+        const Tile own = find_tile(tile, n_chosen, chosen, chosen_tiles, nodes, rows, n_rows,
+            tile_rows);
         const Split split = own.node->split;
         int* target = rows + ((own.node->depth + 1) & 1) * n_rows;
         int lefts = 0, lefts_before;
-        for (int t = chosen_tiles[own.which] + threadIdx.x; t < tile; t += blockDim.x) lefts += tile_lefts[t];
+        for (int t = chosen_tiles[own.which] + threadIdx.x; t < tile; t += blockDim.x)
+            lefts += tile_lefts[t];
         block_exclusive_sum(lefts, warp_sums, lefts_before);
         i64 left_at = own.node->begin + lefts_before;
         i64 right_at = own.begin + n_left[own.which] - lefts_before;
@@ -57,7 +63,8 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) scatter_rows(
     }
     // histograms that the next kernel adds to start from zero
     const i64 slot_cells = (i64)n_features * N_CODES, n_cells = state->n_built * slot_cells;
-    for (i64 c = (i64)blockIdx.x * blockDim.x + threadIdx.x; c < n_cells; c += (i64)gridDim.x * blockDim.x) {
+    for (i64 c = (i64)blockIdx.x * blockDim.x + threadIdx.x; c < n_cells;
+        c += (i64)gridDim.x * blockDim.x) {
         const i64 cell = nodes[built[c / slot_cells]].slot * slot_cells + c % slot_cells;
         pool[cell] = 0;
         if (COUNT_ROWS) count_pool[cell] = 0;
@@ -73,14 +80,16 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) count_drawn(
     for (i64 begin = (i64)blockIdx.x * tile_rows; begin < n; begin += (i64)gridDim.x * tile_rows) {
         const i64 end = min(begin + tile_rows, (i64)n);
         int count = 0, total;
-        for (i64 i = begin + threadIdx.x; i < end; i += blockDim.x) count += (double)hash32(key, usable[i]) < limit;
+        for (i64 i = begin + threadIdx.x; i < end; i += blockDim.x)
+            count += (double)hash32(key, usable[i]) < limit;
         block_exclusive_sum(count, warp_sums, total);
         if (threadIdx.x == 0) tile_lefts[begin / tile_rows] = total;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) collect_drawn(
-    const int* usable, int n, double limit, u32 key, const int* tile_lefts, int* out, int* n_out, int tile_rows)
+    const int* usable, int n, double limit, u32 key, const int* tile_lefts, int* out, int* n_out,
+    int tile_rows)
 {
     __shared__ int warp_sums[PARTITION_WARPS];
     const int n_tiles = tiles_of(n, tile_rows);

@@ -13,12 +13,15 @@ __device__ __forceinline__ double fold(double own, double* lanes) {
     return sum;
 }
 
-// Weighted sums of |g| and h of each block of rows and output; a hessian below zero makes its sum NaN.
+// Weighted sums of |g| and h of each block of rows and output; a hessian below zero makes its sum
+// NaN.
 extern "C" __global__ void __launch_bounds__(LANES, 1) sum_gradients(
-    const double* g, const double* h, const double* weight, double* blocks /* [n_blocks][n_outputs][2] */, i64 n_rows, int weighted)
+    const double* g, const double* h, const double* weight,
+    double* blocks /* [n_blocks][n_outputs][2] */, i64 n_rows, int weighted)
 {
     __shared__ double lanes[LANES];
-    const i64 begin = (i64)blockIdx.x * SUM_BLOCK, end = min(begin + SUM_BLOCK, n_rows), output = blockIdx.y;
+    const i64 begin = (i64)blockIdx.x * SUM_BLOCK, end = min(begin + SUM_BLOCK, n_rows),
+        output = blockIdx.y;
     double sum_g = 0.0, sum_h = 0.0;
     for (i64 i = begin + threadIdx.x; i < end; i += LANES) {
         const double w = weighted ? weight[i] : 1.0;
@@ -36,7 +39,8 @@ extern "C" __global__ void __launch_bounds__(LANES, 1) sum_gradients(
 
 // Weighted sum of the rows' values and sum of the weights, of each block of rows.
 extern "C" __global__ void __launch_bounds__(LANES, 1) sum_values(
-    const double* values, const double* weight, double* blocks /* [n_blocks][1][2] */, i64 n_rows, int weighted)
+    const double* values, const double* weight, double* blocks /* [n_blocks][1][2] */, i64 n_rows,
+    int weighted)
 {
     __shared__ double lanes[LANES];
     const i64 begin = (i64)blockIdx.x * SUM_BLOCK, end = min(begin + SUM_BLOCK, n_rows);
@@ -55,13 +59,15 @@ extern "C" __global__ void __launch_bounds__(LANES, 1) sum_values(
 }
 
 // Add up the blocks: out[output][0..1].
-extern "C" __global__ void __launch_bounds__(LANES, 1) sum_blocks(const double* blocks, double* out, int n_blocks)
+extern "C" __global__ void __launch_bounds__(LANES, 1) sum_blocks(
+    const double* blocks, double* out, int n_blocks)
 {
     __shared__ double lanes[LANES];
     const int output = blockIdx.x, n_outputs = gridDim.x;
     for (int s = 0; s < 2; s++) {
         double sum = 0.0;
-        for (int block = threadIdx.x; block < n_blocks; block += LANES) sum += blocks[2 * ((i64)block * n_outputs + output) + s];
+        for (int block = threadIdx.x; block < n_blocks; block += LANES)
+            sum += blocks[2 * ((i64)block * n_outputs + output) + s];
         sum = fold(sum, lanes);
         if (threadIdx.x == 0) out[2 * output + s] = sum;
     }

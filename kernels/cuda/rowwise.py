@@ -1,6 +1,4 @@
-"""Kernels with one thread per row, written as scalar Python functions ``body(i.
-
-*args)`` and compiled by numba.
+"""Kernels with one thread per row: scalar Python functions ``body(i, *args)`` compiled by numba.
 
 The same body runs on a GPU (numba.cuda), and as a loop on the emulated device. It takes arrays and
 numbers; an array is indexed as on the CPU, so losses, metrics and formulas serve both devices as
@@ -84,16 +82,13 @@ class RowKernel:
     def _emulate(self, n, args):
         from gpuboost.kernels.emulation.control import counters, settings
 
-        loop = self._compiled.get("loop")
-        if loop is None:
-            loop = self._compiled["loop"] = _loop(self.body)
         counters.launched(self.name)
         first, step = _visiting_order(n, settings.order, settings.seed)
-        loop(
-            n, first, step, *(a.view(np.ndarray) if isinstance(a, np.ndarray) else a for a in args)
-        )
+        arrays = (a.view(np.ndarray) if isinstance(a, np.ndarray) else a for a in args)
+        _loop(self.body)(n, first, step, *arrays)
 
 
+@functools.cache
 def _loop(body):
     body = on_host(body)
 
@@ -124,7 +119,7 @@ def _visiting_order(n, order, seed):
 def on_device(function):
     """A Python function and all Python functions it calls, as numba.cuda device functions.
 
-    Math's twin of a numpy function.
+    For a numpy function it is the function of the same name in ``math``.
     """
     if isinstance(function, np.ufunc):  # numba.cuda does not know them all
         return getattr(math, function.__name__)
@@ -137,7 +132,7 @@ def on_device(function):
 def on_host(function):
     """A Python function and all Python functions it calls, compiled for the CPU.
 
-    A numpy function as it is.
+    A numpy function is taken as it is.
     """
     return (
         function
@@ -169,10 +164,7 @@ def _spread(kernel, n_args):
 
 
 def without_fma(ptx):
-    """PTX with every fused multiply-add written as a multiplication and an addition.
-
-    Each rounded.
-    """
+    """PTX with a multiplication and an addition, each rounded, for every fused multiply-add."""
 
     def two_roundings(match):
         kind, target, a, b, c = match.groups()

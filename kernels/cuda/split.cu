@@ -13,11 +13,14 @@ struct Best {
     int key;  // (bin << 1) + missing_left
 };
 
-__device__ __forceinline__ Best better(Best a, Best b) { return b.score > a.score || (b.score == a.score && b.key < a.key) ? b : a; }
+__device__ __forceinline__ Best better(Best a, Best b) {
+    return b.score > a.score || (b.score == a.score && b.key < a.key) ? b : a;
+}
 
 __device__ __forceinline__ Best warp_best(Best own) {
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
-        const Best other = {__shfl_xor_sync(FULL_WARP, own.score, distance), __shfl_xor_sync(FULL_WARP, own.key, distance)};
+        const Best other = {__shfl_xor_sync(FULL_WARP, own.score, distance),
+            __shfl_xor_sync(FULL_WARP, own.key, distance)};
         own = better(own, other);
     }
     return own;
@@ -30,7 +33,8 @@ __device__ __forceinline__ bool enough_rows(int n_left, i64 n, const Growth& p) 
 // Best cut of one feature of one node, from the cells of this lane; the same in all lanes. left:
 // the sums of its left side.
 __device__ __forceinline__ Best scan_feature(
-    const i64* cells, const int* counts, int n_bins, i64 total, i64 n_rows, const Growth& p, i64& left, i64& missing)
+    const i64* cells, const int* counts, int n_bins, i64 total, i64 n_rows, const Growth& p,
+    i64& left, i64& missing)
 {
     const int lane = threadIdx.x & (WARP - 1), first = lane * BINS_PER_LANE;
     i64 prefix[BINS_PER_LANE], own_sum = 0;
@@ -56,8 +60,10 @@ __device__ __forceinline__ Best scan_feature(
         if (bin < 1 || bin > n_bins - (any_missing ? 0 : 1)) continue;
         const i64 sums = before + prefix[k];
         const int n_left = COUNT_ROWS ? count_before + count_prefix[k] : 0;
-        if (!COUNT_ROWS || enough_rows(n_left, n_rows, p)) best = better(best, Best{cut_score(sums, total, p), 2 * bin});
-        if (any_missing && bin < n_bins && (!COUNT_ROWS || enough_rows(n_left + missing_count, n_rows, p)))
+        if (!COUNT_ROWS || enough_rows(n_left, n_rows, p))
+            best = better(best, Best{cut_score(sums, total, p), 2 * bin});
+        if (any_missing && bin < n_bins
+            && (!COUNT_ROWS || enough_rows(n_left + missing_count, n_rows, p)))
             best = better(best, Best{cut_score(sums + missing, total, p), 2 * bin + 1});
     }
     best = warp_best(best);
@@ -98,7 +104,8 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
 {
     __shared__ Best bests[2][SCAN_THREADS / WARP];
     __shared__ Split splits[2][SCAN_THREADS / WARP];
-    const int which = blockIdx.x, warp = threadIdx.x / WARP, lane = threadIdx.x & (WARP - 1), n_warps = SCAN_THREADS / WARP;
+    const int which = blockIdx.x, warp = threadIdx.x / WARP, lane = threadIdx.x & (WARP - 1),
+        n_warps = SCAN_THREADS / WARP;
     if (which >= state->n_pairs) return;
     const Growth p = *growth;
     const Pair pair = pairs[which];
@@ -107,7 +114,9 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
     const i64 slot_cells = (i64)n_features * N_CODES;
     const int n_sides = is_root ? 1 : 2;
     i64 totals[2];
-    totals[0] = is_root ? sum_cells(pool + (nodes[0].slot * slot_cells + (i64)features[0] * N_CODES)) : nodes[pair.small].sums;
+    totals[0] = is_root
+        ? sum_cells(pool + (nodes[0].slot * slot_cells + (i64)features[0] * N_CODES))
+        : nodes[pair.small].sums;
     totals[1] = is_root ? 0 : nodes[pair.large].sums;
     if (is_root && blockIdx.y == 0 && threadIdx.x == 0) nodes[0].sums = totals[0];
     Best best[2] = {{no_split(), 0}, {no_split(), 0}};
@@ -137,14 +146,16 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
             if (masked && masks[(i64)(2 * which + side) * n_used + j] == 0) continue;
             const Node& node = nodes[side == 0 ? pair.small : pair.large];
             i64 left, missing;
-            const Best own = scan_feature(cells[side], counts[side], n_bins[f], totals[side], node.end - node.begin, p, left, missing);
+            const Best own = scan_feature(cells[side], counts[side], n_bins[f], totals[side],
+                node.end - node.begin, p, left, missing);
             if (own.score > best[side].score) {  // features ascend: the lowest of equals stays
                 best[side] = own;
                 split[side].left = left;
                 split[side].feature = f;
                 split[side].bin = own.key >> 1;
                 // missing values that training has not seen go to the heavier side
-                split[side].missing_left = missing == 0 ? hessian_of(left) >= hessian_of(totals[side] - left) : own.key & 1;
+                split[side].missing_left = missing == 0
+                    ? hessian_of(left) >= hessian_of(totals[side] - left) : own.key & 1;
             }
         }
     }
@@ -160,7 +171,8 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
     int winner = 0;
     for (int w = 1; w < n_warps; w++) {
         const double score = bests[side][w].score, top = bests[side][winner].score;
-        if (score > top || (score == top && splits[side][w].feature < splits[side][winner].feature)) winner = w;
+        if (score > top || (score == top && splits[side][w].feature < splits[side][winner].feature))
+            winner = w;
     }
     const double score = bests[side][winner].score;
     const double gain = score - packed_score(totals[side], p);
@@ -201,7 +213,8 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
     const i64 slot_cells = (i64)n_features * N_CODES, at = (i64)f * N_CODES + bin;
     for (int which = 0; which < state->n_pairs; which++) {
         if (pairs[which].large < 0) continue;
-        const i64 small = nodes[pairs[which].small].slot * slot_cells + at, large = nodes[pairs[which].large].slot * slot_cells + at;
+        const i64 small = nodes[pairs[which].small].slot * slot_cells + at,
+            large = nodes[pairs[which].large].slot * slot_cells + at;
         pool[large] -= pool[small];
         if (COUNT_ROWS) count_pool[large] -= count_pool[small];
     }
@@ -224,7 +237,8 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
     i64 left_hessian = 0, all_hessian = 0;
     for (int i = 0; i < state->n_nodes; i++) {
         if (!nodes[i].open) continue;
-        const i64 total = is_root ? root_sums : nodes[i].sums, n_rows = nodes[i].end - nodes[i].begin;
+        const i64 total = is_root ? root_sums : nodes[i].sums,
+            n_rows = nodes[i].end - nodes[i].begin;
         const i64 own = nodes[i].slot * slot_cells + at;
         const i64 cell = pool[own];
         const int count = COUNT_ROWS ? count_pool[own] : 0;
@@ -235,8 +249,11 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
         }
         i64 all_sums;
         int all_counts, n_left = 0;
-        const i64 left = block_exclusive_sum(bin == 0 ? 0 : cell, warp_sums, all_sums) + (bin == 0 ? 0 : cell);
-        if (COUNT_ROWS) n_left = block_exclusive_sum(bin == 0 ? 0 : count, warp_counts, all_counts) + (bin == 0 ? 0 : count);
+        const i64 left = block_exclusive_sum(bin == 0 ? 0 : cell, warp_sums, all_sums)
+            + (bin == 0 ? 0 : cell);
+        if (COUNT_ROWS)
+            n_left = block_exclusive_sum(bin == 0 ? 0 : count, warp_counts, all_counts)
+                + (bin == 0 ? 0 : count);
         const i64 missing = missing_sums;
         const int missing_count = missing_counts;
         const bool has_missing = missing != 0 || missing_count != 0;
@@ -252,7 +269,8 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
                 // both directions are the same cut here
                 if (!has_missing) gain[1] += score - parent;
             }
-            if (has_missing && bin < last && (!COUNT_ROWS || enough_rows(n_left + missing_count, n_rows, p))) {
+            if (has_missing && bin < last
+                && (!COUNT_ROWS || enough_rows(n_left + missing_count, n_rows, p))) {
                 const double other = cut_score(left + missing, total, p);
                 if (other > no_split()) gain[1] += other - parent;
             }
@@ -261,18 +279,21 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
     const bool missing_somewhere = any_missing;
     Best best = {no_split(), 0};
     if (bin >= 1 && bin <= last - (missing_somewhere ? 0 : 1)) best = Best{gain[0], 2 * bin};
-    if (missing_somewhere && bin >= 1 && bin < last) best = better(best, Best{gain[1], 2 * bin + 1});
+    if (missing_somewhere && bin >= 1 && bin < last)
+        best = better(best, Best{gain[1], 2 * bin + 1});
     best = warp_best(best);
     if ((threadIdx.x & (WARP - 1)) == 0) warp_bests[threadIdx.x / WARP] = best;
     __syncthreads();
-    for (int w = 0; w < N_CODES / WARP; w++) best = better(best, Best{warp_bests[w].score, warp_bests[w].key});
+    for (int w = 0; w < N_CODES / WARP; w++)
+        best = better(best, Best{warp_bests[w].score, warp_bests[w].key});
     if (bin == best.key >> 1) heavier_left = 2 * left_hessian >= all_hessian;
     __syncthreads();
     if (threadIdx.x != 0) return;
     Split out = {};
     out.feature = -1;
     const bool allowed = !masked || masks[j] != 0;
-    if (allowed && best.score > 0.0 && best.score > p.min_split_gain && best.score > NOISE * (size + fabs(best.score))) {
+    if (allowed && best.score > 0.0 && best.score > p.min_split_gain
+        && best.score > NOISE * (size + fabs(best.score))) {
         out.gain = best.score;
         out.feature = f;
         out.bin = best.key >> 1;

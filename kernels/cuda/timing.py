@@ -11,9 +11,9 @@ from gpuboost.kernels.cuda.device import cupy
 
 @contextmanager
 def device_seconds():
-    """A list whose only entry, once the block has ended.
+    """A list that gets one entry when the block ends.
 
-    Is the time the device took for what was launched in it.
+    The entry is the time the device took for what was launched in the block.
     """
     seconds, begin, end = [], cupy().cuda.Event(), cupy().cuda.Event()
     begin.record()
@@ -32,9 +32,9 @@ def kernel_seconds():
     seconds, launch = {}, Kernels.launch
 
     def timed(self, file, name, *args):
-        with device_seconds() as own:
+        with device_seconds() as launch_seconds:
             launch(self, file, name, *args)
-        seconds[name] = seconds.get(name, 0.0) + own[0]
+        seconds[name] = seconds.get(name, 0.0) + launch_seconds[0]
 
     Kernels.launch = timed
     try:

@@ -139,8 +139,11 @@ class CudaTreeGrower:
         while len(level):
             for name in ("left", "right", "feature", "code", "first_word"):
                 level[name] = -1
-            own, n = growth[tree], level["end"] - level["begin"]
-            limits = (own[name] for name in ("max_depth", "min_samples_split", "min_samples_leaf"))
+            n = level["end"] - level["begin"]
+            limits = (
+                growth[name][tree]
+                for name in ("max_depth", "min_samples_split", "min_samples_leaf")
+            )
             opened = np.flatnonzero(may_be_split(n, level["depth"], *limits))
             splits = self._split(level[opened], tree[opened], buffers)
             chosen, splits = opened[splits["feature"] >= 0], splits[splits["feature"] >= 0]
@@ -198,9 +201,8 @@ class CudaTreeGrower:
         room = self.backend.device.attributes["MaxSharedMemoryPerBlock"] - STATIC_BYTES
         if self._shared_bytes(self.n_cell) <= room:
             return
-        most = 0
-        while self._shared_bytes(most + 1) <= room:
-            most += 1
+        fixed = self._shared_bytes(0)
+        most = (room - fixed) // (self._shared_bytes(1) - fixed)
         most, what = (
             (most, "classes (of all outputs together)")
             if self.with_classes

@@ -33,13 +33,8 @@ CHECKS = [
 
 def cache_folder():
     """Where libraries are kept."""
-    own = os.environ.get("GPUBOOST_CACHE_DIR")
-    base = (
-        Path(own)
-        if own
-        else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpuboost"
-    )
-    folder = base / "emulation"
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = Path(os.environ.get("GPUBOOST_CACHE_DIR") or caches / "gpuboost") / "emulation"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -95,9 +90,9 @@ def _kept(name, suffix, text, flags, objects):
 
 
 def translate(source):
-    """CUDA text as C++: dynamic shared memory becomes a pointer.
+    """CUDA text as C++.
 
-    And every kernel gets a function that Python can call.
+    Dynamic shared memory becomes a pointer, and every kernel gets a function that Python can call.
     """
     bare = re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.S)
     kernels = re.findall(
@@ -116,8 +111,8 @@ def line_of(library, offset):
     """Line of the source at an offset of the library's code, or 0."""
     if not offset:
         return 0
-    found = subprocess.run(
+    place = subprocess.run(
         ["addr2line", "-e", str(library), hex(offset - 1)], capture_output=True, text=True
     ).stdout.strip()
-    number = found.rsplit(":", 1)[-1].split(" ")[0]
+    number = place.rsplit(":", 1)[-1].split(" ")[0]
     return int(number) if number.isdigit() else 0

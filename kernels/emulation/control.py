@@ -1,6 +1,7 @@
 """Settings, counters and findings of the emulated device."""
 
 import os
+from collections import Counter, defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 
@@ -23,14 +24,12 @@ class Settings:
 
     def check(self):
         """Raise if a value is unknown."""
-        if self.order not in ORDERS:
-            raise ValueError(
-                f"order must be one of {', '.join(map(repr, ORDERS))}; got {self.order!r}"
-            )
-        if self.mode not in MODES:
-            raise ValueError(
-                f"mode must be one of {', '.join(map(repr, MODES))}; got {self.mode!r}"
-            )
+        for name, choices in (("order", ORDERS), ("mode", MODES)):
+            value = getattr(self, name)
+            if value not in choices:
+                raise ValueError(
+                    f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}"
+                )
 
 
 settings = Settings(
@@ -42,10 +41,7 @@ settings = Settings(
 
 @contextmanager
 def configure(**changes):
-    """Change settings for a while: ``with configure(order="random", seed=3, mode="check").
-
-    ...``.
-    """
+    """Change settings for a while: ``with configure(order="random", seed=3): ...``."""
     before = replace(settings)
     _set(replace(settings, **changes))
     try:
@@ -85,59 +81,12 @@ class Counters:
             self.downloads += 1
             self.download_bytes += n_bytes
 
-    @property
-    def n_launches(self):
-        """Launches of all kernels."""
-        return sum(self.launches.values())
-
     def reset(self):
         """Start again from zero."""
         self.__init__()
 
-    def snapshot(self):
-        """A copy, as a dict."""
-        return {
-            f.name: (dict(v) if isinstance(v := getattr(self, f.name), dict) else v)
-            for f in fields(self)
-        }
-
 
 counters = Counters()
-_findings = []
-_kernel_counts = {}
-
-
-def reports():
-    """What check mode has found, one line each."""
-    return list(_findings)
-
-
-def clear_reports():
-    """Forget the findings."""
-    _findings.clear()
-
-
-def report(text):
-    """Add a finding; the same one is kept once."""
-    if text not in _findings:
-        _findings.append(text)
-
-
-def kernel_counts():
-    """What count mode has counted: {kernel: {what: number}}.
-
-    See README.md for what each number is.
-    """
-    return {name: dict(own) for name, own in _kernel_counts.items()}
-
-
-def clear_kernel_counts():
-    """Start counting again."""
-    _kernel_counts.clear()
-
-
-def add_kernel_counts(name, own):
-    """Add a launch's numbers."""
-    total = _kernel_counts.setdefault(name, dict.fromkeys(own, 0))
-    for what, number in own.items():
-        total[what] += number
+findings = []  # what check mode has found, each finding once
+#: What count mode has counted: {kernel: {what: number}}; README.md says what each number is.
+kernel_counts = defaultdict(Counter)

@@ -14,7 +14,7 @@ import weakref
 import numpy as np
 
 from gpuboost.kernels.emulation import build as _build
-from gpuboost.kernels.emulation.control import add_kernel_counts, counters, report, settings
+from gpuboost.kernels.emulation.control import counters, findings, kernel_counts, settings
 
 _GUARD = 256
 _GUARD_BYTE, _FRESH_BYTE = 0xCB, 0xA5
@@ -128,9 +128,7 @@ class ndarray(np.ndarray):
         """No arithmetic here."""
         raise TypeError("this is device memory: use a kernel, or get() for a copy on the host")
 
-    def __array_function__(self, *args, **kwargs):
-        """No numpy functions either."""
-        raise TypeError("this is device memory: use a kernel, or get() for a copy on the host")
+    __array_function__ = __array_ufunc__  # and no numpy functions
 
 
 def empty(shape, dtype=float):
@@ -142,16 +140,11 @@ def empty(shape, dtype=float):
     return array
 
 
-def full(shape, value, dtype=float):
-    """An array of one value."""
-    array = empty(shape, dtype)
-    array.fill(value)
-    return array
-
-
 def zeros(shape, dtype=float):
     """An array of zeros."""
-    return full(shape, 0, dtype)
+    array = empty(shape, dtype)
+    array.fill(0)
+    return array
 
 
 def asarray(x):
@@ -207,8 +200,8 @@ class RawModule:
         self.code, self.options = code, tuple(options)
 
     def compile(self):
-        """Compile now, not at the first launch."""
-        _library(self.code, self.options, settings.mode != "fast")
+        """Compile now, not at the first launch; returns the library for the mode in use."""
+        return _library(self.code, self.options, settings.mode != "fast")
 
     def get_function(self, name):
         """A kernel by name."""
@@ -225,8 +218,7 @@ class Function:
 
     def __call__(self, grid, block, args, shared_mem=0, stream=None):
         """Launch, or record the launch while a stream is capturing."""
-        checked = settings.mode != "fast"
-        library = _library(self.module.code, self.module.options, checked)
+        library = self.module.compile()
         if self._parameters is None:
             if not hasattr(library, f"launch_{self.name}"):
                 raise RuntimeError(f"CUDA_ERROR_NOT_FOUND: no kernel is called {self.name}")
@@ -249,14 +241,13 @@ class Function:
         call = functools.partial(
             self._run, _three(grid), _three(block), values, shared_mem, list(args)
         )
-        if _capture.recording is not None:
-            _capture.recording.append(call)
+        if _current.recording is not None:
+            _current.recording.append(call)
         else:
             call()
 
     def _run(self, grid, block, values, shared_mem, keep_alive):
-        checked = settings.mode != "fast"
-        library = _library(self.module.code, self.module.options, checked)
+        library = self.module.compile()
         counters.launched(self.name)
         check, count = settings.mode == "check", settings.mode == "count"
         library.emulated_configure(
@@ -265,7 +256,7 @@ class Function:
             int(check),
             int(count),
         )
-        if checked:
+        if settings.mode != "fast":
             library.emulated_forget_arrays()
             for allocation in list(_allocations.values()):
                 library.emulated_know_array(
@@ -288,15 +279,14 @@ class Function:
             _collect_counts(library)
         if failure:
             raise RuntimeError(f"emulated device: {failure.decode()}")
-        if not checked and not all(
+        if settings.mode == "fast" and not all(
             allocation.intact() for allocation in list(_allocations.values())
         ):
             raise RuntimeError(f"emulated device: {self.name} has written outside an array")
 
 
 def _three(size):
-    numbers = [int(n) for n in size]
-    return (*numbers, *[1] * (3 - len(numbers)))
+    return (*map(int, size), 1, 1)[:3]
 
 
 def _argument(kernel, i, value, parameter):
@@ -340,7 +330,9 @@ def _collect_findings(library, kernel):
         against = (
             f" against line {_build.line_of(library.path, other.value)}" if other.value else ""
         )
-        report(f"{kernel}: {kind.value.decode()}, {array.value.decode()}, line {at}{against}")
+        text = f"{kernel}: {kind.value.decode()}, {array.value.decode()}, line {at}{against}"
+        if text not in findings:
+            findings.append(text)
     library.emulated_clear_findings()
 
 
@@ -348,18 +340,17 @@ def _collect_counts(library):
     name, numbers = ctypes.c_char_p(), (ctypes.c_ulonglong * len(_COUNTED))()
     for i in range(library.emulated_n_counts()):
         library.emulated_counts(i, ctypes.byref(name), numbers)
-        add_kernel_counts(name.value.decode(), dict(zip(_COUNTED, map(int, numbers), strict=True)))
+        kernel_counts[name.value.decode()].update(dict(zip(_COUNTED, numbers, strict=True)))
     library.emulated_clear_counts()
 
 
 # --- streams, events, memory
 
-_capture = types.SimpleNamespace(recording=None)
-_current = types.SimpleNamespace(device=0)
+_current = types.SimpleNamespace(device=0, recording=None)  # launches of a capture, or None
 
 
 def _not_while_capturing(what):
-    if _capture.recording is not None:
+    if _current.recording is not None:
         raise RuntimeError(f"cudaErrorStreamCaptureUnsupported: {what} while a stream is capturing")
 
 
@@ -386,10 +377,10 @@ class _Stream:
 
     def begin_capture(self):
         _not_while_capturing("another capture")
-        _capture.recording = []
+        _current.recording = []
 
     def end_capture(self):
-        recorded, _capture.recording = _capture.recording, None
+        recorded, _current.recording = _current.recording, None
         return _Graph(recorded)
 
 
@@ -448,8 +439,11 @@ class _Device:
 
     @property
     def mem_info(self):
-        used = sum(allocation.n_bytes for allocation in list(_allocations.values()))
-        return settings.memory_bytes - used, settings.memory_bytes
+        return settings.memory_bytes - _used_bytes(), settings.memory_bytes
+
+
+def _used_bytes():
+    return sum(allocation.n_bytes for allocation in list(_allocations.values()))
 
 
 def _alloc_pinned_memory(n_bytes):
@@ -481,14 +475,6 @@ def _allocation_at(pointer):
     raise RuntimeError("cudaErrorInvalidValue: no device has such a pointer")
 
 
-class _Pool:
-    def free_all_blocks(self):
-        pass
-
-    def used_bytes(self):
-        return sum(allocation.n_bytes for allocation in list(_allocations.values()))
-
-
 _Stream.null = _Stream()
 cuda = types.SimpleNamespace(
     Stream=_Stream,
@@ -508,5 +494,5 @@ cuda = types.SimpleNamespace(
 
 
 def get_default_memory_pool():
-    """The pool of device memory."""
-    return _Pool()
+    """The pool of device memory, which keeps nothing that could be freed."""
+    return types.SimpleNamespace(free_all_blocks=lambda: None, used_bytes=_used_bytes)

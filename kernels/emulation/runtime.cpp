@@ -19,7 +19,8 @@
 
 // borders of the static shared memory of all kernels (absent if none has any), and of this library
 extern "C" {
-extern char __start_emulated_shared[] __attribute__((weak)), __stop_emulated_shared[] __attribute__((weak));
+extern char __start_emulated_shared[] __attribute__((weak)),
+    __stop_emulated_shared[] __attribute__((weak));
 extern char __ehdr_start, _end;
 }
 
@@ -38,7 +39,8 @@ const size_t STACK_BYTES = 64 << 10;
 // Save what a function call must keep, change stacks, restore. The stack of a new fiber is laid out
 // so that the first "return" enters it.
 extern "C" void switch_fiber(void** save, void* load);
-asm(".text\n.globl switch_fiber\n.hidden switch_fiber\n.type switch_fiber,@function\nswitch_fiber:\n"
+asm(".text\n.globl switch_fiber\n.hidden switch_fiber\n.type switch_fiber,@function\n"
+    "switch_fiber:\n"
     " pushq %rbp\n pushq %rbx\n pushq %r12\n pushq %r13\n pushq %r14\n pushq %r15\n"
     " movq %rsp, (%rdi)\n movq %rsi, %rsp\n"
     " popq %r15\n popq %r14\n popq %r13\n popq %r12\n popq %rbx\n popq %rbp\n ret\n"
@@ -106,7 +108,8 @@ static void enter() {
 
 static char* take_stack() {
     if (free_stacks.empty()) {
-        void* memory = mmap(0, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+        void* memory = mmap(0, STACK_BYTES, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
         free_stacks.push_back((char*)memory);
     }
     char* stack = free_stacks.back();
@@ -151,7 +154,9 @@ static void resume(Thread& thread) {
 }
 
 void fail(const char* message, int line) {
-    if (failure.empty()) failure = std::string(kernel_name) + ": " + message + " (line " + std::to_string(line) + ")";
+    if (failure.empty())
+        failure = std::string(kernel_name) + ": " + message + " (line " + std::to_string(line)
+            + ")";
     for (;;) leave();  // never resumed
 }
 
@@ -185,14 +190,17 @@ static void finish_warp_op(Thread* lanes, unsigned mask) {
         int source = lane;
         if (op == SHUFFLE) source = base + (own.argument & (own.width - 1));
         if (op == SHUFFLE_UP && (int)lane - own.argument >= base) source = lane - own.argument;
-        if (op == SHUFFLE_DOWN && (int)lane + own.argument < base + own.width) source = lane + own.argument;
+        if (op == SHUFFLE_DOWN && (int)lane + own.argument < base + own.width)
+            source = lane + own.argument;
         if (op == SHUFFLE_XOR) source = lane ^ own.argument;
         if (!(mask >> source & 1)) fail("a shuffle reads a lane that does not take part", own.line);
         own.result = lanes[source].value;
         if (op == BALLOT || op == MATCH) {
             own.result = 0;
             for (unsigned other = 0; other < WARP; other++)
-                if (mask >> other & 1 && (op == BALLOT ? lanes[other].value != 0 : lanes[other].value == own.value)) own.result |= 1u << other;
+                if (mask >> other & 1
+                    && (op == BALLOT ? lanes[other].value != 0 : lanes[other].value == own.value))
+                    own.result |= 1u << other;
         }
     }
     for (unsigned lane = 0; lane < WARP; lane++)
@@ -206,7 +214,8 @@ u64 warp(WarpOp op, unsigned mask, u64 value, int argument, int width, int line)
     Thread* lanes = &threads[running->position.warp * WARP];
     const unsigned n_lanes = std::min<size_t>(WARP, threads.size() - running->position.warp * WARP);
     if (n_lanes < WARP) mask &= (1u << n_lanes) - 1;
-    if (!(mask >> running->position.lane & 1)) fail("a thread calls a warp operation whose mask leaves it out", line);
+    if (!(mask >> running->position.lane & 1))
+        fail("a thread calls a warp operation whose mask leaves it out", line);
     running->op = op;
     running->mask = mask;
     running->value = value;
@@ -217,8 +226,10 @@ u64 warp(WarpOp op, unsigned mask, u64 value, int argument, int width, int line)
     bool complete = true;
     for (unsigned lane = 0; lane < n_lanes; lane++)
         if (mask >> lane & 1) {
-            if (lanes[lane].state == DONE) fail("a warp operation waits for a thread that has returned", line);
-            complete &= lanes[lane].state == IN_WARP && lanes[lane].mask == mask && lanes[lane].op == op;
+            if (lanes[lane].state == DONE)
+                fail("a warp operation waits for a thread that has returned", line);
+            complete &= lanes[lane].state == IN_WARP && lanes[lane].mask == mask
+                && lanes[lane].op == op;
         }
     if (complete) finish_warp_op(lanes, mask);
     else leave();
@@ -246,7 +257,10 @@ static std::vector<Region> regions;
 static Region* last_region;
 static u64 serial, launch_stamp, block_stamp;
 
-struct KernelCounts { u64 launches, threads, shared_atomics, shared_atomic_passes, global_atomics, load_sectors, load_bytes, store_sectors, store_bytes; };
+struct KernelCounts {
+    u64 launches, threads, shared_atomics, shared_atomic_passes, global_atomics, load_sectors,
+        load_bytes, store_sectors, store_bytes;
+};
 static std::map<std::string, KernelCounts> counts;
 // one lane's part of a warp's access
 struct Request { const void* where; unsigned warp, occurrence; u64 unit; };
@@ -254,14 +268,18 @@ static std::map<std::string, std::vector<Request>> loads, stores;  // by array
 static std::vector<Request> shared_atomics;
 static std::unordered_map<u64, unsigned> occurrences;
 
-static void note(const char* kind, const Region* region, const void* where, const void* other, int line = 0) {
+static void note(
+    const char* kind, const Region* region, const void* where, const void* other, int line = 0)
+{
     for (const Finding& f : findings)
         if (f.kind == kind && f.where == where && f.line == line) return;
-    if (findings.size() < 100) findings.push_back({kind, region ? region->name : "", where, other, line});
+    if (findings.size() < 100)
+        findings.push_back({kind, region ? region->name : "", where, other, line});
 }
 
 static Region* region_of(const char* address) {
-    if (last_region && address >= last_region->begin && address < last_region->end) return last_region;
+    if (last_region && address >= last_region->begin && address < last_region->end)
+        return last_region;
     for (Region& region : regions)
         if (address >= region.begin && address < region.end) return last_region = &region;
     return nullptr;
@@ -270,8 +288,12 @@ static Region* region_of(const char* address) {
 // Thread numbers are unique in a launch: those of a block start here.
 static unsigned first_thread_of_block;
 
-static unsigned own_number() { return first_thread_of_block + (unsigned)(running - threads.data()); }
-static bool in_this_block(unsigned thread) { return thread >= first_thread_of_block && thread < first_thread_of_block + threads.size(); }
+static unsigned own_number() {
+    return first_thread_of_block + (unsigned)(running - threads.data());
+}
+static bool in_this_block(unsigned thread) {
+    return thread >= first_thread_of_block && thread < first_thread_of_block + threads.size();
+}
 
 // Whether an earlier access of a thread is ordered before what the running thread does now: by a
 // barrier, or in a warp by a warp operation.
@@ -279,7 +301,8 @@ static bool in_order(unsigned thread, unsigned epoch, unsigned warp_epoch) {
     if (thread == own_number()) return true;
     if (!in_this_block(thread)) return false;
     if (epoch != barrier_epoch) return true;
-    return (thread - first_thread_of_block) / WARP == running->position.warp && warp_epoch != running->warp_epoch;
+    return (thread - first_thread_of_block) / WARP == running->position.warp
+        && warp_epoch != running->warp_epoch;
 }
 
 enum AccessKind { READ, WRITE, ATOMIC };
@@ -291,12 +314,15 @@ static void check_byte(Region& region, Byte& byte, AccessKind kind, const void* 
         byte.stamp = now;
     }
     const unsigned own = own_number();
-    if (region.shared && kind != WRITE && !byte.known) note("uninitialised shared memory", &region, where, nullptr);
-    if (byte.written && !(kind == ATOMIC && byte.written_atomically) && !in_order(byte.writer, byte.writer_epoch, byte.writer_warp_epoch))
+    if (region.shared && kind != WRITE && !byte.known)
+        note("uninitialised shared memory", &region, where, nullptr);
+    if (byte.written && !(kind == ATOMIC && byte.written_atomically)
+        && !in_order(byte.writer, byte.writer_epoch, byte.writer_warp_epoch))
         note("race", &region, where, byte.written_at);
     if (kind == READ) {
         byte.read_by_blocks |= byte.read && !in_this_block(byte.reader);
-        byte.read_by_many = byte.read && byte.reader_epoch == barrier_epoch && (byte.reader != own || byte.read_by_many);
+        byte.read_by_many = byte.read && byte.reader_epoch == barrier_epoch
+            && (byte.reader != own || byte.read_by_many);
         byte.read = true;
         byte.reader = own;
         byte.reader_epoch = barrier_epoch;
@@ -304,8 +330,10 @@ static void check_byte(Region& region, Byte& byte, AccessKind kind, const void* 
         byte.read_at = where;
         return;
     }
-    if (byte.read && (byte.read_by_blocks || !in_order(byte.reader, byte.reader_epoch, byte.reader_warp_epoch) ||
-                      (byte.read_by_many && byte.reader == own && byte.reader_epoch == barrier_epoch)))
+    if (byte.read
+        && (byte.read_by_blocks
+            || !in_order(byte.reader, byte.reader_epoch, byte.reader_warp_epoch)
+            || (byte.read_by_many && byte.reader == own && byte.reader_epoch == barrier_epoch)))
         note("race", &region, where, byte.read_at);
     byte.written = byte.known = true;
     byte.written_atomically = kind == ATOMIC;
@@ -320,11 +348,15 @@ static unsigned occurrence_of(const void* where) {
     return occurrences[(u64)where * 4096 + (running - threads.data())]++;
 }
 
-static void count_access(const Region& region, const char* address, unsigned size, AccessKind kind, const void* where) {
+static void count_access(
+    const Region& region, const char* address, unsigned size, AccessKind kind, const void* where)
+{
     KernelCounts& own = counts[kernel_name];
     if (kind == ATOMIC) {
         (region.shared ? own.shared_atomics : own.global_atomics)++;
-        if (region.shared) shared_atomics.push_back({where, running->position.warp, occurrence_of(where), (u64)(address - region.begin) / 4 % 32});
+        if (region.shared)
+            shared_atomics.push_back({where, running->position.warp, occurrence_of(where),
+                (u64)(address - region.begin) / 4 % 32});
         return;
     }
     if (region.shared) return;
@@ -339,14 +371,18 @@ static void access(const void* pointer, unsigned size, AccessKind kind, const vo
     if (!watching) return;
     const char* address = (const char*)pointer;
     if (address >= running->stack && address < running->stack + STACK_BYTES) return;
-    if (address >= (const char*)threads.data() && address < (const char*)(threads.data() + threads.size())) return;  // threadIdx
+    // threadIdx
+    if (address >= (const char*)threads.data()
+        && address < (const char*)(threads.data() + threads.size()))
+        return;
     Region* region = region_of(address);
     if (!region) {
         if (address >= &__ehdr_start && address < &_end) return;  // constants
         if (checking) note("out of bounds", nullptr, where, nullptr);
         return;
     }
-    if (address + size > region->end && checking) return note("out of bounds", region, where, nullptr);
+    if (address + size > region->end && checking)
+        return note("out of bounds", region, where, nullptr);
     if (counting) count_access(*region, address, size, kind, where);
     if (!checking) return;
     if (region->bytes.empty()) region->bytes.resize(region->end - region->begin);
@@ -354,17 +390,23 @@ static void access(const void* pointer, unsigned size, AccessKind kind, const vo
     for (unsigned k = 0; k < size; k++) check_byte(*region, region->bytes[first + k], kind, where);
 }
 
-void atomic_access(const void* address, unsigned size, void* where) { access(address, size, ATOMIC, where); }
-void read_access(const void* address, unsigned size, void* where) { access(address, size, READ, where); }
+void atomic_access(const void* address, unsigned size, void* where) {
+    access(address, size, ATOMIC, where);
+}
+void read_access(const void* address, unsigned size, void* where) {
+    access(address, size, READ, where);
+}
 
 static u64 distinct(std::vector<Request>& requests) {
     std::sort(requests.begin(), requests.end(), [](const Request& a, const Request& b) {
-        return std::tie(a.where, a.warp, a.occurrence, a.unit) < std::tie(b.where, b.warp, b.occurrence, b.unit);
+        return std::tie(a.where, a.warp, a.occurrence, a.unit)
+            < std::tie(b.where, b.warp, b.occurrence, b.unit);
     });
     u64 n = 0;
     for (size_t i = 0; i < requests.size(); i++) {
         const Request &a = requests[i], &b = requests[i ? i - 1 : 0];
-        n += i == 0 || a.where != b.where || a.warp != b.warp || a.occurrence != b.occurrence || a.unit != b.unit;
+        n += i == 0 || a.where != b.where || a.warp != b.warp || a.occurrence != b.occurrence
+            || a.unit != b.unit;
     }
     requests.clear();
     return n;
@@ -381,7 +423,8 @@ static u64 passes(std::vector<Request>& requests) {
     }
     requests.clear();
     u64 n = 0;
-    for (const auto& entry : banks) n += *std::max_element(entry.second.begin(), entry.second.end());
+    for (const auto& entry : banks)
+        n += *std::max_element(entry.second.begin(), entry.second.end());
     return n;
 }
 
@@ -391,7 +434,8 @@ static void count_block() {
     for (auto& entry : loads) {
         const u64 n = distinct(entry.second);
         own.load_sectors += n;
-        if (entry.first != "global memory") counts[std::string(kernel_name) + ":" + entry.first].load_sectors += n;
+        if (entry.first != "global memory")
+            counts[std::string(kernel_name) + ":" + entry.first].load_sectors += n;
     }
     for (auto& entry : stores) own.store_sectors += distinct(entry.second);
     own.shared_atomic_passes += passes(shared_atomics);
@@ -424,22 +468,32 @@ static void run_block() {
             int at = -1;
             for (Thread& thread : threads)
                 if (thread.state == AT_BARRIER) {
-                    if (at >= 0 && thread.line != at) failure = std::string(kernel_name) + ": threads wait at different barriers (lines " + std::to_string(at) + " and " + std::to_string(thread.line) + ")";
+                    if (at >= 0 && thread.line != at)
+                        failure = std::string(kernel_name)
+                            + ": threads wait at different barriers (lines " + std::to_string(at)
+                            + " and " + std::to_string(thread.line) + ")";
                     at = thread.line;
                     thread.state = READY;
                 }
             if (last_at_barrier < (int)threads.size() && failure.empty())
-                failure = std::string(kernel_name) + ": a barrier is reached by " + std::to_string(last_at_barrier) + " of " + std::to_string(threads.size()) + " threads (line " + std::to_string(at) + ")";
+                failure = std::string(kernel_name) + ": a barrier is reached by "
+                    + std::to_string(last_at_barrier) + " of " + std::to_string(threads.size())
+                    + " threads (line " + std::to_string(at) + ")";
             continue;
         }
         for (Thread& thread : threads)
             if (thread.state == IN_WARP && failure.empty())
-                failure = std::string(kernel_name) + ": a warp operation waits for threads that do not come (line " + std::to_string(thread.line) + ")";
+                failure = std::string(kernel_name)
+                    + ": a warp operation waits for threads that do not come (line "
+                    + std::to_string(thread.line) + ")";
         if (failure.empty()) failure = std::string(kernel_name) + ": threads wait for each other";
     }
 }
 
-const char* launch(void (*body)(void*), void* context, const unsigned* grid, const unsigned* block, size_t shared, const char* name) {
+const char* launch(
+    void (*body)(void*), void* context, const unsigned* grid, const unsigned* block, size_t shared,
+    const char* name)
+{
     static std::string message;
     kernel_body = body;
     kernel_context = context;
@@ -447,7 +501,8 @@ const char* launch(void (*body)(void*), void* context, const unsigned* grid, con
     failure.clear();
     grid_size = {grid[0], grid[1], grid[2]};
     block_size = {block[0], block[1], block[2]};
-    const unsigned n_threads = block[0] * block[1] * block[2], n_blocks = grid[0] * grid[1] * grid[2];
+    const unsigned n_threads = block[0] * block[1] * block[2],
+        n_blocks = grid[0] * grid[1] * grid[2];
     if (n_threads == 0 || n_threads > 1024) return "a block has 1 to 1024 threads";
     threads.resize(n_threads);
     dynamic_bytes = shared;
@@ -455,9 +510,14 @@ const char* launch(void (*body)(void*), void* context, const unsigned* grid, con
     dynamic_base = (char*)(((uintptr_t)dynamic_memory.data() + 255) / 256 * 256);
     watching = checking || counting;
     if (watching) {
-        regions.erase(std::remove_if(regions.begin(), regions.end(), [](const Region& r) { return r.shared; }), regions.end());
+        regions.erase(
+            std::remove_if(
+                regions.begin(), regions.end(), [](const Region& r) { return r.shared; }),
+            regions.end());
         regions.push_back({dynamic_base, dynamic_base + shared, "dynamic shared memory", true, {}});
-        if (__start_emulated_shared) regions.push_back({__start_emulated_shared, __stop_emulated_shared, "shared memory", true, {}});
+        if (__start_emulated_shared)
+            regions.push_back({__start_emulated_shared, __stop_emulated_shared, "shared memory",
+                true, {}});
         last_region = nullptr;
     }
     launch_stamp = ++serial;
@@ -470,16 +530,19 @@ const char* launch(void (*body)(void*), void* context, const unsigned* grid, con
         block_stamp = ++serial;  // shared memory is new in each block
         for (unsigned i = 0; i < n_threads; i++) {
             Thread& thread = threads[i];
-            thread.position = {{i % block[0], i / block[0] % block[1], i / block[0] / block[1]}, i % WARP, i / WARP};
+            thread.position = {{i % block[0], i / block[0] % block[1], i / block[0] / block[1]},
+                i % WARP, i / WARP};
             thread.state = NEW;
             thread.warp_epoch = 0;
         }
         memset(dynamic_base, 0xA7, shared);  // what a block finds in shared memory is garbage
-        if (__start_emulated_shared) memset(__start_emulated_shared, 0xA7, __stop_emulated_shared - __start_emulated_shared);
+        if (__start_emulated_shared)
+            memset(__start_emulated_shared, 0xA7, __stop_emulated_shared - __start_emulated_shared);
         run_block();
         if (!failure.empty()) {
             for (Thread& thread : threads)
-                if (thread.state != NEW && thread.state != DONE) free_stacks.push_back(thread.stack);
+                if (thread.state != NEW && thread.state != DONE)
+                    free_stacks.push_back(thread.stack);
             break;
         }
         if (counting) count_block();
@@ -504,9 +567,13 @@ void emulated_configure(int new_order, unsigned long long seed, int check, int c
     counting = count;
 }
 void emulated_forget_arrays() { regions.clear(); last_region = nullptr; }
-void emulated_know_array(const char* begin, size_t bytes, const char* name) { regions.push_back({begin, begin + bytes, name, false, {}}); }
+void emulated_know_array(const char* begin, size_t bytes, const char* name) {
+    regions.push_back({begin, begin + bytes, name, false, {}});
+}
 int emulated_n_findings() { return findings.size(); }
-void emulated_finding(int i, const char** kind, const char** array, size_t* where, size_t* other, int* line) {
+void emulated_finding(
+    int i, const char** kind, const char** array, size_t* where, size_t* other, int* line)
+{
     const Finding& f = findings[i];
     *kind = f.kind.c_str();
     *array = f.array.c_str();
@@ -527,11 +594,15 @@ void emulated_clear_counts() { counts.clear(); }
 #ifdef EMULATED_CHECKS
 // The compiler calls these before every access of the kernels' text (-fsanitize=thread), and after
 // undefined behaviour.
-#define EMULATED_HOOKS(size)                                                                                            \
-    void __tsan_read##size(void* p) { access(p, size, READ, __builtin_return_address(0)); }                            \
-    void __tsan_write##size(void* p) { access(p, size, WRITE, __builtin_return_address(0)); }                          \
-    void __tsan_unaligned_read##size(void* p) { access(p, size, READ, __builtin_return_address(0)); }                  \
-    void __tsan_unaligned_write##size(void* p) { access(p, size, WRITE, __builtin_return_address(0)); }
+#define EMULATED_HOOKS(size)                                                                       \
+    void __tsan_read##size(void* p) { access(p, size, READ, __builtin_return_address(0)); }        \
+    void __tsan_write##size(void* p) { access(p, size, WRITE, __builtin_return_address(0)); }      \
+    void __tsan_unaligned_read##size(void* p) {                                                    \
+        access(p, size, READ, __builtin_return_address(0));                                        \
+    }                                                                                              \
+    void __tsan_unaligned_write##size(void* p) {                                                   \
+        access(p, size, WRITE, __builtin_return_address(0));                                       \
+    }
 EMULATED_HOOKS(1) EMULATED_HOOKS(2) EMULATED_HOOKS(4) EMULATED_HOOKS(8) EMULATED_HOOKS(16)
 void __tsan_read_range(void* p, size_t n) { access(p, n, READ, __builtin_return_address(0)); }
 void __tsan_write_range(void* p, size_t n) { access(p, n, WRITE, __builtin_return_address(0)); }
@@ -539,11 +610,19 @@ void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 struct Place { const char* file; unsigned line, column; };
-static void undefined(const char* kind, void* data) { note(kind, nullptr, nullptr, nullptr, ((Place*)data)->line); }
-void __ubsan_handle_shift_out_of_bounds(void* data, void*, void*) { undefined("shift out of bounds", data); }
+static void undefined(const char* kind, void* data) {
+    note(kind, nullptr, nullptr, nullptr, ((Place*)data)->line);
+}
+void __ubsan_handle_shift_out_of_bounds(void* data, void*, void*) {
+    undefined("shift out of bounds", data);
+}
 void __ubsan_handle_type_mismatch_v1(void* data, void*) { undefined("misaligned access", data); }
 void __ubsan_handle_out_of_bounds(void* data, void*) { undefined("index out of bounds", data); }
-void __ubsan_handle_float_cast_overflow(void* data, void*) { undefined("float does not fit the integer", data); }
-void __ubsan_handle_divrem_overflow(void* data, void*, void*) { undefined("division by zero", data); }
+void __ubsan_handle_float_cast_overflow(void* data, void*) {
+    undefined("float does not fit the integer", data);
+}
+void __ubsan_handle_divrem_overflow(void* data, void*, void*) {
+    undefined("division by zero", data);
+}
 #endif
 }

@@ -50,14 +50,14 @@ def killed_by(expected, file):
             continue
         for device in workload.DEVICES:
             for order, seed in (("forward", 0), ("reverse", 0), ("random", 1)):
-                control.clear_reports()
+                control.findings.clear()
                 with control.configure(order=order, seed=seed, mode="check", **device):
                     try:
                         model = train("cuda")
                     except Exception as error:  # whatever the launch says
                         return f"{name}: {type(error).__name__}"
-                if control.reports():
-                    return f"{name}: {control.reports()[0]}"
+                if control.findings:
+                    return f"{name}: {control.findings[0]}"
                 if model.fingerprint() != expected[name]:
                     return f"{name}: another model"
     return None

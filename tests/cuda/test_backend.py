@@ -11,12 +11,12 @@ pytestmark = pytest.mark.usefixtures("emulated")
 
 def test_check_mode_finds_nothing():
     expected = {name: train("cpu").fingerprint() for name, train in workload.trainings().items()}
-    control.clear_reports()
+    control.findings.clear()
     for order, device in zip(control.ORDERS, workload.DEVICES, strict=True):
         with control.configure(order=order, seed=1, mode="check", **device):
             for name, train in workload.trainings().items():
                 assert train("cuda").fingerprint() == expected[name]
-    assert control.reports() == []
+    assert control.findings == []
 
 
 def test_memory_is_checked_before_and_given_back_after():

@@ -1,5 +1,7 @@
 """Trees that grow on the device."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 import workload
@@ -54,7 +56,7 @@ def test_nothing_is_waited_for_or_read_back_while_trees_grow(policy):
         control.counters.reset()
         for number in range(4):
             booster.round(number, [])
-        done = control.counters.snapshot()
+        done = asdict(control.counters)
     assert done["synchronizations"] == 0 and done["downloads"] == 0
     n_steps = booster.limits.max_steps
     assert (
@@ -77,9 +79,9 @@ def test_atomics_and_reads_of_the_histogram_kernel():
     with control.configure(mode="count"), get_backend("cuda", 1) as backend:
         booster = make_booster(backend, x, (x[:, 0] > 0).astype(float), max_depth=1)
         booster.grower.bins.allocation.label = "bins"
-        control.clear_kernel_counts()
+        control.kernel_counts.clear()
         booster.round(0, [])
-        counts = control.kernel_counts()
+        counts = control.kernel_counts
     assert counts["build_histograms"]["shared_atomics"] == 2 * n * n_features
     assert counts["build_histograms:bins"]["load_sectors"] == n * n_features // 32
     assert (

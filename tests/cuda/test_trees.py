@@ -3,7 +3,7 @@
 Those of ``device="cpu"``, bit for bit, or an error when ``fit`` starts.
 """
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 
 import numpy as np
 import pytest
@@ -194,12 +194,12 @@ def test_check_mode_finds_nothing(forest, device):
         pytest.skip("a GPU has no check mode")
     x, a, weight = make(n=400, classes=3 if "classes" in forest else 0)
     _, b, _ = make(n=400, classes=2 if "classes" in forest else 0, seed=1)
-    control.clear_reports()
+    control.findings.clear()
     with control.configure(order="random", seed=2, mode="check"):
         assert_same(
             FORESTS[forest], x, np.stack([a, b], axis=1), weight, max_depth=4, max_features=2
         )
-    assert control.reports() == []
+    assert control.findings == []
 
 
 def test_batches_and_threads_do_not_matter(monkeypatch):
@@ -238,7 +238,7 @@ def test_launches_follow_the_levels_not_the_nodes(device):
     x, y, _ = make(classes=2)
     control.counters.reset()
     model = RandomForestClassifier(6, max_depth=5, random_state=1, device="cuda").fit(x, y)
-    done = control.counters.snapshot()
+    done = asdict(control.counters)
     deepest = max(int(tree.depth.max()) for tree in model.ensemble_.trees)
     assert deepest == 5
     assert done["launches"] == {"find_splits": deepest, "divide_rows": deepest}
@@ -352,7 +352,7 @@ def test_auto_is_the_cpu_and_input_is_on_the_host(device):
     x, y, _ = make(classes=2)
     control.counters.reset()
     model = RandomForestClassifier(2, device="auto").fit(x, y)
-    assert control.counters.snapshot()["launches"] == {}
+    assert control.counters.launches == {}
     if device == "emulated":
         with pytest.raises(
             ValueError,

@@ -19,7 +19,7 @@ def mode(request):
 
 @pytest.mark.parametrize("order", control.ORDERS)
 def test_correct_kernels(mode, order, rng):
-    control.clear_reports()
+    control.findings.clear()
     with control.configure(mode=mode, order=order, seed=3):
         bins = rng.integers(0, 256, 5000).astype(np.uint8)
         out = cupy.zeros(256, np.int32)
@@ -46,7 +46,7 @@ def test_correct_kernels(mode, order, rng):
         out = cupy.empty(4, np.float64)
         kernel("items")((1,), (4,), (cupy.asarray(items), out))
         np.testing.assert_array_equal(out.get(), 1.5 * np.arange(4))
-    assert control.reports() == []
+    assert control.findings == []
 
 
 BROKEN = {
@@ -88,11 +88,11 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_check_mode_sees_what_is_wrong(name):
     grid, block, arguments, shared, expected = BROKEN[name]
-    control.clear_reports()
+    control.findings.clear()
     with control.configure(mode="check"):
         kernel(name)(grid, block, arguments(), shared_mem=shared)
-    assert any(expected in text for text in control.reports()), control.reports()
-    control.clear_reports()
+    assert any(expected in text for text in control.findings), control.findings
+    control.findings.clear()
 
 
 @pytest.mark.parametrize(

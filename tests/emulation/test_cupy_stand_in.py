@@ -34,7 +34,7 @@ def test_arguments_are_checked():
 
 
 def test_a_recorded_graph_replays():
-    x = cupy.full(8, 1, np.float32)
+    x = cupy.asarray(np.ones(8, np.float32))
     stream = cupy.cuda.Stream()
     with stream:
         stream.begin_capture()

@@ -39,9 +39,7 @@ def order_categories(
 ):  # fmt: skip
     """The way in which the categories are divided at an attempt: (kind, cuts, the only cut or -1).
 
-    Sets the order.
-
-    No cuts: no more attempts.
+    Sets the order. Without cuts there are no more attempts.
     """
     p = growth[0]
     two_or_numbers = n_outputs == 1 and (not with_classes or n_channels == 2)

@@ -41,7 +41,7 @@ def draw_feature(features, k, key, probability):
 def cell_middle(coded_begin, n_codes, lower, upper, nodes, node_id, f):
     """Middle of a node's cell along a feature.
 
-    Between the splits above it, or the ends of the data.
+    The cell lies between the splits above the node, or the ends of the data.
     """
     low, high = lower[coded_begin[f] + 1], upper[coded_begin[f] + n_codes[f] - 1]
     low_known, high_known = False, False
@@ -72,9 +72,9 @@ def last_below(threshold, upper, present, m):
 
 @inlined
 def drawn_cut(f, coded, growth, work, nodes, node_id, key, m):
-    """A cut by chance or in the middle of the cell: (its place among the m codes present or -1.
+    """A cut by chance or in the middle of the cell: (place, threshold).
 
-    None, threshold).
+    The place is among the m codes present, or -1 if there is no such cut.
     """
     upper = coded.upper[coded.begin[f] : coded.begin[f + 1]]
     if growth[0].splitter == RANDOM:

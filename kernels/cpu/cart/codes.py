@@ -196,13 +196,13 @@ def cell_sums(cells, j, n_cell, with_classes, n_weights, growth, out, add):
     at = j * n_cell
     if not with_classes:
         for c in range(n_cell - 1):
-            own = np.float64(cells[at + c + 1]) * p.value_unit
-            out[c] = out[c] + own if add else own
+            channel_sum = np.float64(cells[at + c + 1]) * p.value_unit
+            out[c] = out[c] + channel_sum if add else channel_sum
         return np.float64(cells[at]) * p.weight_unit
     weight = np.int64(0)
     for c in range(n_weights):
         weight += cells[at + c]
     for c in range(n_cell):
-        own = np.float64(cells[at + c]) * p.weight_unit
-        out[c] = out[c] + own if add else own
+        channel_sum = np.float64(cells[at + c]) * p.weight_unit
+        out[c] = out[c] + channel_sum if add else channel_sum
     return np.float64(weight) * p.weight_unit

@@ -25,7 +25,7 @@ def class_impurity(criterion, sums, weight, first_channel):
 def median_of(rows, begin, end, y, weight, order):
     """Weighted median of the targets of rows[begin:end] and the mean distance from it.
 
-    Between two when the halves are even.
+    The median lies between two targets when the halves are even.
     """
     n = end - begin
     for i in range(n):
@@ -138,10 +138,14 @@ def describe_nodes(
             describe_values(
                 node, i, o, rows, weight, y, criterion == SQUARES, node_weight, value, spread
             )
-            own = spread[i, o] / node_weight[i]
+            spread_of_output = spread[i, o] / node_weight[i]
             if criterion != SQUARES:
-                own = max(own - value[i, o] * log(value[i, o]), 0.0) if value[i, o] > 0.0 else 0.0
-            impurity[i] += own / n_outputs
+                spread_of_output = (
+                    max(spread_of_output - value[i, o] * log(value[i, o]), 0.0)
+                    if value[i, o] > 0.0
+                    else 0.0
+                )
+            impurity[i] += spread_of_output / n_outputs
     if classes.shape[0] > 0:
         for i in range(nodes.shape[0]):
             for c in range(value.shape[1]):

@@ -75,7 +75,7 @@ def score_absolute(
 
 
 @helper
-def rank_in_node(rows, ranks, by_rank, bits, summary, place, own, own_by_rank):
+def rank_in_node(rows, ranks, by_rank, bits, summary, place, node_ranks, node_by_rank):
     """Rank of each target among those of the node; returns how many distinct ones there are."""
     for i in range(rows.shape[0]):
         mark(bits, summary, ranks[rows[i]])
@@ -83,9 +83,9 @@ def rank_in_node(rows, ranks, by_rank, bits, summary, place, own, own_by_rank):
     n = take_marked(bits, summary, by_rank.shape[0], present)
     for r in range(n):
         place[present[r]] = r
-        own_by_rank[r] = by_rank[present[r]]
+        node_by_rank[r] = by_rank[present[r]]
     for i in range(rows.shape[0]):
-        own[i] = place[ranks[rows[i]]]
+        node_ranks[i] = place[ranks[rows[i]]]
     return n
 
 
@@ -117,9 +117,9 @@ def rows_by_cut(kind, cut, code, order, m, place_of, present, missing_left, by_c
             ends[k] += 1
     total, before = np.int32(before), 0
     for k in range(m):
-        own = ends[k]
+        n_rows = ends[k]
         ends[k] = total
-        total += own
+        total += n_rows
     behind = np.int64(total)
     for i in range(n):
         k = place_of[code[i]]

@@ -16,13 +16,13 @@ from gpuboost.scalar.formulas import hash32
 @helper
 def keep_words(work, node, n_codes, sets, n_words):
     """Append the best split's set; returns the array, made longer if it has to be."""
-    own = (n_codes + 63) // 64
-    if n_words + own > sets.shape[0]:
-        longer = np.zeros(2 * (n_words + own), np.uint64)
+    set_words = (n_codes + 63) // 64
+    if n_words + set_words > sets.shape[0]:
+        longer = np.zeros(2 * (n_words + set_words), np.uint64)
         for w in range(n_words):
             longer[w] = sets[w]
         sets = longer
-    for w in range(own):
+    for w in range(set_words):
         sets[n_words + w] = work.best_set[w]
     if node.missing_left:
         sets[n_words] |= ONE

@@ -18,10 +18,7 @@ def order_nodes(
     frontier,  # Frontier of n_nodes, SCRATCH
     out,  # (n_nodes,) TREE_NODE, OUT: one tree
 ):
-    """Number the nodes of one tree as they are numbered when it grows depth first.
-
-    Left before right.
-    """
+    """Number the nodes of one tree as they are numbered when it grows depth first, left first."""
     out[0] = by_levels[root]
     if out[0].left >= 0:
         settle_threshold(out[0], next_code[root], begin, lower, upper)

@@ -56,9 +56,12 @@ def find_leaves(
     block = take_number(counter)
     while block * size < n_rows:
         for t in range(begin.shape[0] - 1):
-            own, own_sets = nodes[begin[t] : begin[t + 1]], sets[first_set[t] : first_set[t + 1]]
+            tree_nodes, tree_sets = (
+                nodes[begin[t] : begin[t + 1]],
+                sets[first_set[t] : first_set[t + 1]],
+            )
             for row in range(np.uint64(block * size), np.uint64(min((block + 1) * size, n_rows))):
-                out[row, t] = np.int32(walk(x, row, own, own_sets))
+                out[row, t] = np.int32(walk(x, row, tree_nodes, tree_sets))
         block = take_number(counter)
 
 
@@ -84,11 +87,11 @@ def sum_values(
     block = take_number(counter)
     while block * size < n_rows:
         for t in range(first_tree, end_tree):
-            own = nodes[begin[t] : begin[t + 1]]
-            own_sets = sets[first_set[t] : first_set[t + 1]]
+            tree_nodes = nodes[begin[t] : begin[t + 1]]
+            tree_sets = sets[first_set[t] : first_set[t + 1]]
             weight = weights[t]
             for row in range(np.uint64(block * size), np.uint64(min((block + 1) * size, n_rows))):
-                leaf = values[np.uint64(begin[t]) + walk(x, row, own, own_sets)]
+                leaf = values[np.uint64(begin[t]) + walk(x, row, tree_nodes, tree_sets)]
                 if vote:
                     for o in range(first_channel.shape[0] - 1):
                         top = first_channel[o]

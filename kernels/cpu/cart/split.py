@@ -146,9 +146,9 @@ def find_split(coded, targets, growth, work, nodes, node_id, best):
                 work.rank[o],
                 work.by_rank[o],
             )
-        own_score = node_distance(n, growth, targets.first_channel, work)
+        node_score = node_distance(n, growth, targets.first_channel, work)
     else:
-        own_score = side_score(p.criterion, work.total, weight, targets.first_channel)
+        node_score = side_score(p.criterion, work.total, weight, targets.first_channel)
     best.feature[0], best.score[0] = -1, -np.inf
     n_features, n_tried = coded.n_codes.shape[0], 0
     max_features = 1 if p.splitter == MIDPOINT else p.max_features
@@ -165,7 +165,7 @@ def find_split(coded, targets, growth, work, nodes, node_id, best):
             n_tried += 1
         if n_tried >= max_features and best.feature[0] >= 0:
             break
-    gain = best.score[0] - own_score
+    gain = best.score[0] - node_score
     if best.feature[0] < 0 or (p.min_gain > 0.0 and gain < p.min_gain):
         return False
     node.gain = max(gain, 0.0)
