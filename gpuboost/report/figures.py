@@ -120,9 +120,7 @@ def calibration(bins: Calibration, label: str) -> Picture:
         lower.bar(bins.predicted, bins.counts, width=0.02, color=BLUE)
         lower.set_ylim(bottom=0)
         lower.locator_params(axis="y", nbins=3, integer=True)
-        _frame(
-            lower, f"predicted probability of {shortened(label, 20)}", "rows", (-0.03, 1.03)
-        )
+        _frame(lower, f"predicted probability of {shortened(label, 20)}", "rows", (-0.03, 1.03))
 
     n_bins = "one bin" if len(bins.counts) == 1 else f"{len(bins.counts)} bins"
     return _picture(

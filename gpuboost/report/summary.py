@@ -23,9 +23,8 @@ class Column:
     kind: str
     missing: float  # share of rows
     n_distinct: int
-    places: (
-        tuple[float, float, float] | None
-    )  # least, middle, greatest; None for texts and empty columns
+    #: least, middle, greatest; None for texts and empty columns
+    places: tuple[float, float, float] | None
     top: list[tuple[str, float]]  # the most frequent texts and their shares of the known ones
     bars: np.ndarray  # (n,) counts
 
@@ -42,9 +41,7 @@ def columns(subject: Subject, x: np.ndarray) -> tuple[list[Column], int]:
 
 
 def _column(number: int, name: str, values: np.ndarray, texts: list[str] | None) -> Column:
-    known = np.sort(values[~np.isnan(values)] if values.dtype.kind == "f" else values).astype(
-        np.float64
-    )
+    known = np.sort(values[~np.isnan(values)]).astype(np.float64)
     missing = 1.0 - len(known) / len(values)
     distinct, counts = np.unique(known, return_counts=True)
     if not len(known):
@@ -56,21 +53,13 @@ def _column(number: int, name: str, values: np.ndarray, texts: list[str] | None)
             number, name, "text", missing, len(distinct), None, top, counts[order][:N_BARS]
         )
     places = float(known[0]), float(known[(len(known) - 1) // 2]), float(known[-1])
-    kind = (
-        "constant"
-        if len(distinct) == 1
-        else "integer"
-        if (np.floor(distinct) == distinct).all()
-        else "number"
-    )
+    kind = "integer" if (np.floor(distinct) == distinct).all() else "number"
+    kind = "constant" if len(distinct) == 1 else kind
     return Column(number, name, kind, missing, len(distinct), places, [], bars_of(known))
 
 
 def bars_of(ascending: np.ndarray) -> np.ndarray:
-    """Counts between the 1st and the 99th percentile.
-
-    So that a few far values do not hide all others.
-    """
+    """Counts between the 1st and the 99th percentile: a few far values do not hide all others."""
     finite = 0.25 * ascending[np.isfinite(ascending)]  # the span of the quarter is finite too
     if not len(finite):
         return np.empty(0)
