@@ -186,15 +186,13 @@ def drop_column(model: Any, X: Any, y: Any, cv: Any = 5, random_state: Any = 0) 
             reduced = _power(_without(model, X, j), _drop(X, j), y, train, test, classification)
             values[k, j] = full[0] - reduced[0]
             influences[j].append(full[1] - reduced[1])
-    rows = sum(len(test) for _, test in folds)
     variance = [np.mean([fold.var() for fold in of_feature]) for of_feature in influences]
-    names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
     return _result(
         "drop_column",
         model,
         values.mean(axis=0),
-        np.sqrt(np.array(variance) / rows),
-        names,
+        np.sqrt(np.array(variance) / sum(len(test) for _, test in folds)),
+        [str(name) for name in X.columns] if hasattr(X, "columns") else None,
     )
 
 
@@ -541,9 +539,9 @@ def plot(table: Table, max_features: int = 30) -> Any:
     order = np.argsort(-table.values[0], kind="stable")[:max_features]
     names = [_shorten(table.names[f]) for f in order]
     n_methods, n = len(table.methods), len(order)
-    label_inches = 0.075 * max(map(len, names)) + 0.3
+    width = 0.075 * max(map(len, names)) + 0.3 + 2.2 * n_methods
     figure = load("matplotlib.figure", "importance.plot").Figure(
-        figsize=(label_inches + 2.2 * n_methods, 0.8 + 0.24 * n), layout="constrained"
+        figsize=(width, 0.8 + 0.24 * n), layout="constrained"
     )
     panels = figure.subplots(1, n_methods, sharey=True, squeeze=False)[0]
     for k, (panel, method) in enumerate(zip(panels, table.methods, strict=True)):

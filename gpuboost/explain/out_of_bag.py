@@ -132,8 +132,7 @@ def projected_increase(bagged: Bagged, backend: HostBackend) -> np.ndarray:
         n_trees += outside
     rows = n_trees > 0
     errors = ((sums[:, rows] / n_trees[rows, None] - bagged.y[rows]) ** 2).sum(axis=2)
-    increase: np.ndarray = errors[:-1] - errors[-1]
-    return increase
+    return np.asarray(errors[:-1] - errors[-1])
 
 
 def node_sums(

@@ -69,11 +69,12 @@ def plot_tree(
     """
     view = words_for(model, tree, feature_names, decimals)
     Number(0, integer=True, none=True).check("max_depth", max_depth)
-    plt = load("matplotlib.pyplot", "plot_tree")
     places = _places(view.tree, max_depth)
     width, height = _extent(places)
     if ax is None:
-        _, ax = plt.subplots(figsize=_inches(width, height), layout="constrained")
+        ax = load("matplotlib.pyplot", "plot_tree").subplots(
+            figsize=_inches(width, height), layout="constrained"
+        )[1]
     ax.set_axis_off()
     ax.set_xlim(-0.5, width - 0.5)
     ax.set_ylim(-height + 0.5, 0.5)
@@ -143,12 +144,13 @@ def _draw(view: TreeWords, places: dict[int, tuple[float, int]], ax: Any) -> Non
                 zorder=1,
             )
             if node == 0:
-                side = {"ha": "right" if is_left else "left", "va": "center", "fontsize": font}
                 ax.text(
                     (x + below) / 2 + (-0.06 if is_left else 0.06),
                     -depth - 0.46,
                     "yes" if is_left else "no",
-                    **side,
+                    ha="right" if is_left else "left",
+                    va="center",
+                    fontsize=font,
                 )
         corner = x - BOX_WIDTH / 2, -depth - BOX_HEIGHT / 2
         ax.add_patch(

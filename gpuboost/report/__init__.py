@@ -57,8 +57,7 @@ def write_report(
     from gpuboost.report.subject import Subject, printable
     from gpuboost.report.words import seconds
 
-    names = y if train is None or X is not None else train[1]
-    subject = Subject.of(model, names, encoded)
+    subject = Subject.of(model, y if train is None or X is not None else train[1], encoded)
     sets = {}
     if X is not None:
         sets["these rows"] = sections.Judged.of(subject, subject.rows(X, y, sample_weight, "X"))

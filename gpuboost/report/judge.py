@@ -169,8 +169,10 @@ def permutation(subject: Subject, rows: Rows, columns: np.ndarray) -> tuple[Impo
 
 def _mean_loss(subject: Subject, rows: Rows, x: np.ndarray) -> float:
     """Mean over the outputs of the loss of what the model says of x."""
-    pairs = zip(rows.y, subject.answers(x), strict=True)
-    return float(np.mean([_loss(y, answer, rows.weight) for y, answer in pairs]))
+    losses = [
+        _loss(y, answer, rows.weight) for y, answer in zip(rows.y, subject.answers(x), strict=True)
+    ]
+    return float(np.mean(losses))
 
 
 def _loss(y: np.ndarray, answer: Answer, weight: np.ndarray) -> float:

@@ -97,7 +97,7 @@ def _mean_card(name: str, measures: list[dict[str, float]]) -> tuple[str, str, s
 
 def data(subject: Subject, rows: Rows, importances: np.ndarray) -> dict[str, Any]:
     """Features and targets of the rows."""
-    columns, n_seen = summary.columns(subject, rows.x)
+    columns, n_seen = summary.columns(subject, rows)
     if len(columns) > MAX_COLUMNS:
         columns = [columns[f] for f in np.argsort(-importances, kind="stable")]
     cells = [_cells(column, importances[column.number]) for column in columns]
@@ -301,7 +301,6 @@ def importances(
         measures += [replace(one, method=MEASURES[one.method]) for one in out_of_bag]
     table = Table.of(measures)
     lines = [_importance_line(table, f) for f in order[:MOST_IMPORTANCES]]
-    classes = subject.outputs[0].classes is not None
     return {
         "picture": figures.importances(table, judge.MAX_COLUMNS if len(measures) < 3 else 15),
         "methods": table.methods,
@@ -312,7 +311,9 @@ def importances(
         "n_permuted": min(judge.MAX_COLUMNS, len(order)),
         "main": gain,
         "out_of_bag": len(measures) > 2,
-        "score": "log loss" if classes else "squared error, as a part of the variance,",
+        "score": "log loss"
+        if subject.outputs[0].classes is not None
+        else "squared error, as a part of the variance,",
         "bags_unused": subject.has_bags and train is None,
     }
 

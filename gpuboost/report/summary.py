@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpuboost.report.subject import Subject
+from gpuboost.report.subject import Rows, Subject
 
 #: Entries that are looked at; of more, a sample of the rows.
 MAX_CELLS, MAX_ROWS = 5_000_000, 100_000
@@ -29,14 +29,11 @@ class Column:
     bars: np.ndarray  # (n,) counts
 
 
-def columns(subject: Subject, x: np.ndarray) -> tuple[list[Column], int]:
+def columns(subject: Subject, rows: Rows) -> tuple[list[Column], int]:
     """All features, and how many rows they were looked at in."""
-    n_rows, n_features = x.shape
-    most = int(np.clip(MAX_CELLS // n_features, 1_000, MAX_ROWS))
-    if n_rows > most:
-        x = x[np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))]
+    x = rows.sample(int(np.clip(MAX_CELLS // rows.x.shape[1], 1_000, MAX_ROWS))).x
     return [
-        _column(f, subject.names[f], x[:, f], subject.values.get(f)) for f in range(n_features)
+        _column(f, name, x[:, f], subject.values.get(f)) for f, name in enumerate(subject.names)
     ], len(x)
 
 
