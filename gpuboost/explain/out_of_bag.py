@@ -102,7 +102,7 @@ def improvements_by_tree(bagged: Bagged, backend: HostBackend) -> Iterator[np.nd
 def projected_increase(bagged: Bagged, backend: HostBackend) -> np.ndarray:
     """Increase of each row's squared out-of-bag error when a feature is ignored.
 
-    Of shape (n_features, n_rows), without the rows that are in the bag of every tree.
+    The shape is (n_features, n_rows), without the rows that are in the bag of every tree.
     """
     n_rows, n_features = bagged.x.shape
     sums = np.zeros((n_features + 1, *bagged.y.shape))  # the last is of the forest as it is

@@ -63,9 +63,9 @@ def confusion(output: Output, y: np.ndarray, weight: np.ndarray, answer: Answer)
 
 
 def precision_and_recall(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of each class: the part of its predictions that is right, and the part of its rows.
+    """Part of each class's predictions that is right, and part of its rows predicted as it.
 
-    NaN where there are no predictions of a class, or no rows.
+    They are NaN where a class has no predictions, or no rows.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.diag(table) / table.sum(axis=0), np.diag(table) / table.sum(axis=1)

@@ -21,7 +21,7 @@ def _chain(
     n_arrays: int,
     compiled: Callable[..., Callable[..., Any]],
 ) -> Callable[..., Any]:
-    """Compile the last call, and around it one for each array, which adds what it has of it."""
+    """Compile the last call, and around it one for each array, which adds an argument."""
     call = compiled(last)
     for k in range(n_arrays):
         call = compiled(with_next(call, k))
