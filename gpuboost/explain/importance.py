@@ -8,7 +8,7 @@ every row once, whatever its sample weight.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -125,20 +125,18 @@ def mda(
     """
     from sklearn.inspection import permutation_importance
 
-    found = permutation_importance(
+    result = permutation_importance(
         model, X, y, scoring=scoring, n_repeats=n_repeats, random_state=random_state
     )
-    return _result("mda", model, found.importances_mean, _error_of_mean(found.importances))
+    return _result("mda", model, result.importances_mean, _error_of_mean(result.importances))
 
 
 def drop_column(model: Any, X: Any, y: Any, cv: Any = 5, random_state: Any = 0) -> Importance:
     """How much predictive power is lost when the model is trained again without a column.
 
-    By cross-validation.
-
-    Predictiveness V is R squared for numbers and accuracy for classes, measured on rows left out of
-    training; the importance is V(all columns) - V(all but one), as in Williamson, Gilbert, Carone
-    and Simon (2021). It takes (n_features + 1) * cv fits.
+    It is found by cross-validation. Predictiveness V is R squared for numbers and accuracy for
+    classes, measured on rows left out of training; the importance is V(all columns) - V(all but
+    one), as in Williamson, Gilbert, Carone and Simon (2021). It takes (n_features + 1) * cv fits.
 
     Parameters
     ----------
@@ -161,10 +159,12 @@ def drop_column(model: Any, X: Any, y: Any, cv: Any = 5, random_state: Any = 0) 
 
     Examples
     --------
-    -------- >>> from sklearn.datasets import load_diabetes >>> from gpuboost import
-    GPUBoostRegressor, importance >>> X, y = load_diabetes(return_X_y=True) >>> found =
-    importance.drop_column(GPUBoostRegressor(n_estimators=30, max_depth=2), X[:, [0, 2, 8]], y,
-    cv=3) >>> found.values.shape (3,)
+    >>> from sklearn.datasets import load_diabetes
+    >>> from gpuboost import GPUBoostRegressor, importance
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = GPUBoostRegressor(n_estimators=30, max_depth=2)
+    >>> importance.drop_column(model, X[:, [0, 2, 8]], y, cv=3).values.shape
+    (3,)
     """
     # not with the library: importing it takes long
     from sklearn.model_selection import KFold, StratifiedKFold, check_cv
@@ -186,15 +186,13 @@ def drop_column(model: Any, X: Any, y: Any, cv: Any = 5, random_state: Any = 0) 
             reduced = _power(_without(model, X, j), _drop(X, j), y, train, test, classification)
             values[k, j] = full[0] - reduced[0]
             influences[j].append(full[1] - reduced[1])
-    rows = sum(len(test) for _, test in folds)
-    variance = [np.mean([part.var() for part in own]) for own in influences]
-    names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+    variance = [np.mean([fold.var() for fold in of_feature]) for of_feature in influences]
     return _result(
         "drop_column",
         model,
         values.mean(axis=0),
-        np.sqrt(np.array(variance) / rows),
-        names or _names(model, n_features),
+        np.sqrt(np.array(variance) / sum(len(test) for _, test in folds)),
+        [str(name) for name in X.columns] if hasattr(X, "columns") else None,
     )
 
 
@@ -244,7 +242,7 @@ def _without(model: Any, X: Any, j: int) -> Any:
 def mda_oob(model: Any, X: Any, y: Any, random_state: Any = 0) -> Importance:
     """How much worse each tree gets on its out-of-bag rows when a column is permuted among them.
 
-    (Breiman 2001).
+    The measure is that of Breiman (2001).
 
     Parameters
     ----------
@@ -324,9 +322,9 @@ def ufi(model: Any, X: Any, y: Any) -> Importance:
 
 
 def sobol_mda(model: Any, X: Any, y: Any) -> Importance:
-    """Share of the variance that is no longer explained when the trees ignore a feature (Benard.
+    """Share of the variance that is no longer explained when the trees ignore a feature.
 
-    Da Veiga and Scornet 2022).
+    The measure is that of Benard, Da Veiga and Scornet (2022).
 
     At a split on the feature a row follows both children. Rows that reach the same leaves are a
     cell of the projected tree, which predicts the mean of its rows in the bag; an out-of-bag row
@@ -360,17 +358,13 @@ def sobol_mda(model: Any, X: Any, y: Any) -> Importance:
 
 
 def _bagged(method: str, model: Any, X: Any, y: Any) -> Bagged:
-    """Check that the model is a forest with out-of-bag rows.
-
-    And that this may be the data it was trained on.
-    """
+    """Check that a model is a forest with out-of-bag rows, and these may be its training data."""
     if not hasattr(model, "bag_counts"):
         raise TypeError(
             f"{method} needs a random forest with bootstrap samples; got {type(model).__name__}"
         )
     ensemble = ensemble_of(model)
-    x = np.ascontiguousarray(model.check_rows(X), np.float64)
-    y = np.asarray(y)
+    x, y = np.ascontiguousarray(model.check_rows(X), np.float64), np.asarray(y)
     n_rows = len(model.bag_counts(0))
     for name, data in (("X", x), ("y", y)):
         if len(data) != n_rows:
@@ -384,29 +378,26 @@ def _bagged(method: str, model: Any, X: Any, y: Any) -> Bagged:
             "forest with bootstrap=True"
         )
     y = y.reshape(n_rows, -1)
-    if ensemble.classes is not None:
-        for o, own in enumerate(ensemble.classes):
-            unknown = ~np.isin(y[:, o], own)
-            if unknown.any():
-                raise ValueError(
-                    "y has a class that the training data of the forest does not have: "
-                    f"{y[unknown, o][0]!r}"
-                )
-        channels = np.hstack(
-            [(y[:, [o]] == own).astype(np.float64) for o, own in enumerate(ensemble.classes)]
-        )
-    else:
-        channels = y.astype(np.float64)
-    return Bagged(ensemble, x, channels, model.bag_counts)
+    if ensemble.classes is None:
+        return Bagged(ensemble, x, y.astype(np.float64), model.bag_counts)
+    for o, classes in enumerate(ensemble.classes):
+        unknown = ~np.isin(y[:, o], classes)
+        if unknown.any():
+            raise ValueError(
+                "y has a class that the training data of the forest does not have: "
+                f"{y[unknown, o][0]!r}"
+            )
+    indicators = [y[:, [o]] == classes for o, classes in enumerate(ensemble.classes)]
+    return Bagged(ensemble, x, np.hstack(indicators).astype(np.float64), model.bag_counts)
 
 
 def _mean_over_trees(
-    name: str, model: Any, X: Any, y: Any, by_tree: Callable[..., np.ndarray]
+    name: str, model: Any, X: Any, y: Any, by_tree: Callable[..., Iterator[np.ndarray]]
 ) -> Importance:
     """Importances that a function gives for each tree of a forest."""
     bagged = _bagged(name, model, X, y)
     with host_backend(model.n_jobs) as backend:
-        values = by_tree(bagged, backend=backend)
+        values = np.stack(list(by_tree(bagged, backend=backend)), axis=1)
     return _result(name, model, values.mean(axis=1), _error_of_mean(values))
 
 
@@ -418,13 +409,6 @@ def _error_of_mean(samples: np.ndarray) -> np.ndarray:
     )
 
 
-def _names(model: Any, n_features: int) -> list[str]:
-    return [
-        str(name)
-        for name in getattr(model, "feature_names_in_", [f"x{f}" for f in range(n_features)])
-    ]
-
-
 def _result(
     method: str,
     model: Any,
@@ -432,8 +416,11 @@ def _result(
     errors: np.ndarray | None = None,
     names: list[str] | None = None,
 ) -> Importance:
+    if not names:
+        numbered = [f"x{f}" for f in range(len(values))]
+        names = list(map(str, getattr(model, "feature_names_in_", numbered)))
     errors = np.full(len(values), np.nan) if errors is None else errors
-    return Importance(method, names or _names(model, len(values)), values, errors)
+    return Importance(method, names, values, errors)
 
 
 # --- side by side
@@ -467,6 +454,16 @@ class Table:
     names: list[str]
     values: np.ndarray
     errors: np.ndarray
+
+    @classmethod
+    def of(cls, measures: Sequence[Importance]) -> Table:
+        """Put measures of the same features side by side."""
+        return cls(
+            [one.method for one in measures],
+            measures[0].names,
+            np.stack([one.values for one in measures]),
+            np.stack([one.errors for one in measures]),
+        )
 
     def to_frame(self) -> Any:
         """The importances as a pandas DataFrame.
@@ -505,8 +502,7 @@ def table(model: Any, X: Any, y: Any, methods: Sequence[str] = ("mdi", "mda")) -
     >>> from sklearn.datasets import load_iris
     >>> from gpuboost import AdaBoostClassifier, importance
     >>> X, y = load_iris(return_X_y=True)
-    >>> found = importance.table(AdaBoostClassifier(n_estimators=5).fit(X, y), X, y)
-    >>> found.values.shape
+    >>> importance.table(AdaBoostClassifier(n_estimators=5).fit(X, y), X, y).values.shape
     (2, 4)
     """
     methods = [methods] if isinstance(methods, str) else list(methods)
@@ -516,13 +512,7 @@ def table(model: Any, X: Any, y: Any, methods: Sequence[str] = ("mdi", "mda")) -
             f"methods must be some of {', '.join(map(repr, METHODS))}; got "
             f"{unknown[0] if unknown else methods!r}"
         )
-    found = [METHODS[name](model, X, y) for name in methods]
-    return Table(
-        methods,
-        found[0].names,
-        np.stack([one.values for one in found]),
-        np.stack([one.errors for one in found]),
-    )
+    return Table.of([METHODS[name](model, X, y) for name in methods])
 
 
 #: Colours that people with any kind of colour vision tell apart (Okabe and Ito 2008).
@@ -546,20 +536,19 @@ def plot(table: Table, max_features: int = 30) -> Any:
     matplotlib.figure.Figure
         The figure; bars are importances, whiskers two standard errors.
     """
-    figure_module = load("matplotlib.figure", "importance.plot")
     order = np.argsort(-table.values[0], kind="stable")[:max_features]
     names = [_shorten(table.names[f]) for f in order]
     n_methods, n = len(table.methods), len(order)
-    label_inches = 0.075 * max(map(len, names)) + 0.3
-    figure = figure_module.Figure(
-        figsize=(label_inches + 2.2 * n_methods, 0.8 + 0.24 * n), layout="constrained"
+    width = 0.075 * max(map(len, names)) + 0.3 + 2.2 * n_methods
+    figure = load("matplotlib.figure", "importance.plot").Figure(
+        figsize=(width, 0.8 + 0.24 * n), layout="constrained"
     )
     panels = figure.subplots(1, n_methods, sharey=True, squeeze=False)[0]
     for k, (panel, method) in enumerate(zip(panels, table.methods, strict=True)):
         errors = 2.0 * table.errors[k, order]
-        known = np.isfinite(errors).any()
         panel.barh(
-            np.arange(n), table.values[k, order], xerr=np.nan_to_num(errors) if known else None,
+            np.arange(n), table.values[k, order],
+            xerr=np.nan_to_num(errors) if np.isfinite(errors).any() else None,
             color=COLOURS[k % len(COLOURS)], height=0.7,
             error_kw={"elinewidth": 1.0, "ecolor": "#333333"},
         )  # fmt: skip
@@ -569,8 +558,7 @@ def plot(table: Table, max_features: int = 30) -> Any:
         panel.tick_params(labelsize=8)
         panel.grid(axis="x", linewidth=0.4, alpha=0.5)
         panel.set_axisbelow(True)
-        for side in ("top", "right"):
-            panel.spines[side].set_visible(False)
+        panel.spines[["top", "right"]].set_visible(False)
     panels[0].set_yticks(np.arange(n), names)
     panels[0].set_ylim(n - 0.4, -0.6)
     return figure

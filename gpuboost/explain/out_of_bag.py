@@ -27,96 +27,82 @@ class Bagged:
     bag_counts: Callable[[int], np.ndarray]  # how often each row is in the bag of a tree
 
     def by_tree(self, backend: HostBackend) -> Iterator[tuple[Tree, np.ndarray, np.ndarray]]:
-        """(tree, how often each row is in its bag, leaf of each row).
+        """Each tree, how often each row is in its bag, and the leaf of each row.
 
-        Without trees that have all rows in the bag.
+        Trees that have all rows in the bag are left out.
         """
         for t, tree in enumerate(self.ensemble.trees):
             counts = self.bag_counts(t)
             if (counts == 0).any():
-                leaves = self.leaves_of(tree, self.x, backend)
-                yield tree, counts.astype(np.float64), leaves
+                yield tree, counts.astype(np.float64), self.leaves_of(tree, self.x, backend)
 
     def leaves_of(self, tree: Tree, x: np.ndarray, backend: HostBackend) -> np.ndarray:
         """The leaf of each of some rows in one tree, (n_rows,)."""
         return self.ensemble.with_trees([tree]).leaves(x, backend)[:, 0]
 
 
-def permuted_by_tree(bagged: Bagged, rng: np.random.Generator, backend: HostBackend) -> np.ndarray:
-    """Increase of each tree's out-of-bag error by permuting each feature, (n_features, n_trees)."""
-    out = []
+def permuted_by_tree(
+    bagged: Bagged, rng: np.random.Generator, backend: HostBackend
+) -> Iterator[np.ndarray]:
+    """Increase of each tree's out-of-bag error by permuting each feature, (n_features,)."""
     for tree, counts, leaves in bagged.by_tree(backend):
         rows = np.flatnonzero(counts == 0)
         x = bagged.x[rows]
         error = _tree_error(bagged, tree, leaves[rows], rows)
-        own = np.zeros(x.shape[1])
+        increase = np.zeros(x.shape[1])
         for f in np.unique(tree.feature[tree.left >= 0]):
             column = x[:, f].copy()
             x[:, f] = rng.permutation(column)
             permuted = bagged.leaves_of(tree, x, backend)
             x[:, f] = column
-            own[f] = _tree_error(bagged, tree, permuted, rows) - error
-        out.append(own)
-    return np.stack(out, axis=1)
+            increase[f] = _tree_error(bagged, tree, permuted, rows) - error
+        yield increase
 
 
 def _tree_error(bagged: Bagged, tree: Tree, leaves: np.ndarray, rows: np.ndarray) -> float:
     """Mean over rows and outputs of the squared error, or of wrong classes."""
-    said, true = tree.value[leaves], bagged.y[rows]
+    predicted, true = tree.value[leaves], bagged.y[rows]
     if not bagged.ensemble.shares:
-        return float(((said - true) ** 2).mean())
-    parts = pairwise(bagged.ensemble.first_channel)
-    return float(
-        np.mean([said[:, a:b].argmax(axis=1) != true[:, a:b].argmax(axis=1) for a, b in parts])
-    )
+        return float(((predicted - true) ** 2).mean())
+    is_wrong = [
+        predicted[:, a:b].argmax(axis=1) != true[:, a:b].argmax(axis=1)
+        for a, b in pairwise(bagged.ensemble.first_channel)
+    ]
+    return float(np.mean(is_wrong))
 
 
-def steps_by_tree(bagged: Bagged, backend: HostBackend) -> np.ndarray:
-    """MDI-oob of each tree, (n_features, n_trees)."""
-    out = []
+def steps_by_tree(bagged: Bagged, backend: HostBackend) -> Iterator[np.ndarray]:
+    """MDI-oob of each tree, (n_features,)."""
     for tree, counts, leaves in bagged.by_tree(backend):
-        bag_weight, bag_sums = node_sums(tree, leaves, counts, bagged.y)
-        mean = bag_sums / np.maximum(bag_weight, 1.0)[:, None]
+        _, mean = _node_means(tree, leaves, counts, bagged.y)
         outside, outside_sums = node_sums(tree, leaves, (counts == 0).astype(np.float64), bagged.y)
         # y less the root's mean, summed over the out-of-bag rows of each node, times the node's
         # mean
         product = (mean * (outside_sums - outside[:, None] * mean[0])).sum(axis=1)
-        out.append(
-            -_gain_by_feature(tree, product, bagged.x.shape[1])
-            / outside[0]
-            / bagged.ensemble.n_outputs
-        )
-    return np.stack(out, axis=1)
+        gain = -_gain_by_feature(tree, product, bagged.x.shape[1])
+        yield gain / outside[0] / bagged.ensemble.n_outputs
 
 
-def improvements_by_tree(bagged: Bagged, backend: HostBackend) -> np.ndarray:
-    """Unbiased split improvement of each tree, (n_features, n_trees)."""
+def improvements_by_tree(bagged: Bagged, backend: HostBackend) -> Iterator[np.ndarray]:
+    """Unbiased split improvement of each tree, (n_features,)."""
     y = bagged.y - bagged.y.mean(axis=0)  # differences are the same, and lose no digits
-    out = []
+    both, k = np.hstack([y, y * y]), y.shape[1]
     for tree, counts, leaves in bagged.by_tree(backend):
-        parts = []
-        for weight in (counts, (counts == 0).astype(np.float64)):
-            n, sums = node_sums(tree, leaves, weight, np.hstack([y, y * y]))
-            parts.append((n, sums / np.maximum(n, 1.0)[:, None]))
-        (bag_weight, bag), (outside, oob) = parts
-        k = y.shape[1]
-        impurity = 0.5 * (bag[:, k:] + oob[:, k:]).sum(axis=1) - (bag[:, :k] * oob[:, :k]).sum(
-            axis=1
-        )
+        bag_weight, bag = _node_means(tree, leaves, counts, both)
+        outside, oob = _node_means(tree, leaves, (counts == 0).astype(np.float64), both)
+        product = (bag[:, :k] * oob[:, :k]).sum(axis=1)
+        impurity = 0.5 * (bag[:, k:] + oob[:, k:]).sum(axis=1) - product
         weighted = bag_weight / bag_weight[0] * impurity
-        inner = tree.left >= 0
-        reached = np.zeros(len(inner), bool)
-        reached[inner] = (outside[tree.left[inner]] > 0) & (outside[tree.right[inner]] > 0)
-        out.append(
-            _gain_by_feature(tree, weighted, bagged.x.shape[1], reached) / bagged.ensemble.n_outputs
-        )
-    return np.stack(out, axis=1)
+        # both children of a split are reached by out-of-bag rows; of a leaf's, -1, nobody asks
+        reached = (tree.left >= 0) & (outside[tree.left] > 0) & (outside[tree.right] > 0)
+        gain = _gain_by_feature(tree, weighted, bagged.x.shape[1], reached)
+        yield gain / bagged.ensemble.n_outputs
 
 
 def projected_increase(bagged: Bagged, backend: HostBackend) -> np.ndarray:
-    """Increase of the squared out-of-bag error of each row when a feature is ignored, (n_features.
+    """Increase of each row's squared out-of-bag error when a feature is ignored.
 
-    N_rows out of some bag).
+    The shape is (n_features, n_rows), without the rows that are in the bag of every tree.
     """
     n_rows, n_features = bagged.x.shape
     sums = np.zeros((n_features + 1, *bagged.y.shape))  # the last is of the forest as it is
@@ -125,29 +111,28 @@ def projected_increase(bagged: Bagged, backend: HostBackend) -> np.ndarray:
         counts = bagged.bag_counts(t).astype(np.float64)
         outside = counts == 0
         ignored = [-1, *np.unique(tree.feature[tree.left >= 0])]
-        found = np.zeros((len(ignored), *bagged.y.shape))
+        predicted = np.zeros((len(ignored), *bagged.y.shape))
 
         def project(
             i: int,
             t: int = t,
             counts: np.ndarray = counts,
             ignored: list[int] = ignored,
-            found: np.ndarray = found,
+            predicted: np.ndarray = predicted,
         ) -> None:
             backend.project_tree(
-                bagged.x, bagged.ensemble, t, ignored[i], counts, bagged.y, found[i]
+                bagged.x, bagged.ensemble, t, ignored[i], counts, bagged.y, predicted[i]
             )
 
         backend.share_out(len(ignored), project)
         # features that the tree does not ask for change nothing
         place = np.zeros(n_features + 1, np.int64)
         place[ignored[1:]] = np.arange(1, len(ignored))
-        sums[:, outside] += found[place][:, outside]
+        sums[:, outside] += predicted[place][:, outside]
         n_trees += outside
     rows = n_trees > 0
     errors = ((sums[:, rows] / n_trees[rows, None] - bagged.y[rows]) ** 2).sum(axis=2)
-    increase: np.ndarray = errors[:-1] - errors[-1]
-    return increase
+    return np.asarray(errors[:-1] - errors[-1])
 
 
 def node_sums(
@@ -167,6 +152,14 @@ def node_sums(
         inner = level[tree.left[level] >= 0]
         sums[inner] = sums[tree.left[inner]] + sums[tree.right[inner]]
     return sums[:, 0], sums[:, 1:]
+
+
+def _node_means(
+    tree: Tree, leaves: np.ndarray, weight: np.ndarray, y: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weight and mean of y of the rows that reach each node; 0 where there are none."""
+    total, sums = node_sums(tree, leaves, weight, y)
+    return total, sums / np.maximum(total, 1.0)[:, None]
 
 
 def _gain_by_feature(

@@ -90,25 +90,18 @@ class TreeWords:
 
     def sides(self, node: int) -> tuple[str, str]:
         """The conditions for the left and for the right child."""
-        tree = self.tree
-        f, threshold = int(tree.feature[node]), float(tree.threshold[node])
-        name = self.names[f]
+        name, threshold = self.names[self.tree.feature[node]], float(self.tree.threshold[node])
         chosen = self.left_categories(node)
-        if chosen is None and np.isinf(threshold):
+        if chosen is not None:
+            words, what = ("in", "not in"), "{" + ", ".join(map(str, chosen)) + "}"
+        elif np.isinf(threshold):
             return f"{name} is not missing", f"{name} is missing"
-        if chosen is None:
-            left, right = (
-                f"{name} <= {self.number(threshold)}",
-                f"{name} > {self.number(threshold)}",
-            )
         else:
-            all_of_them = "{" + ", ".join(map(str, chosen)) + "}"
-            left, right = f"{name} in {all_of_them}", f"{name} not in {all_of_them}"
-        return (
-            (left + " or missing", right)
-            if tree.missing_left[node]
-            else (left, right + " or missing")
-        )
+            words, what = ("<=", ">"), self.number(threshold)
+        left, right = (f"{name} {word} {what}" for word in words)
+        if self.tree.missing_left[node]:
+            return f"{left} or missing", right
+        return left, f"{right} or missing"
 
     def left_categories(self, node: int) -> np.ndarray | None:
         """The categories that go left, None if the feature is not nominal."""
@@ -118,16 +111,15 @@ class TreeWords:
         values = self.categories[int(tree.feature[node])]
         codes = np.arange(1, len(values) + 1)
         words = tree.sets[tree.first_word[node] + codes // 64]
-        chosen: np.ndarray = values[(words >> (codes % 64).astype(np.uint64)) & np.uint64(1) == 1]
-        return chosen
+        return np.extract((words >> (codes % 64).astype(np.uint64)) & np.uint64(1), values)
 
     def says(self, node: int) -> str:
         """The class or value of a node."""
         if self.classes is None:
             return "value " + ", ".join(map(self.number, self.tree.value[node]))
         return "class " + ", ".join(
-            str(own[shares.argmax()])
-            for own, shares in zip(self.classes, self.shares(node), strict=True)
+            str(classes[shares.argmax()])
+            for classes, shares in zip(self.classes, self.shares(node), strict=True)
         )
 
     def shares(self, node: int) -> list[np.ndarray]:
@@ -137,15 +129,13 @@ class TreeWords:
     def weight(self, node: int) -> str:
         """The weight of a node's training rows."""
         weight = float(self.tree.cover[node])
-        return (
-            f"weight {weight:.0f}" if weight == round(weight) else f"weight {self.number(weight)}"
-        )
+        return f"weight {weight:.0f}" if weight.is_integer() else f"weight {self.number(weight)}"
 
     def details(self, node: int) -> str:
         """Class shares and weight."""
         if self.classes is None:
             return self.weight(node)
-        parts = [", ".join(map(self.number, own)) for own in self.shares(node)]
+        parts = [", ".join(map(self.number, shares)) for shares in self.shares(node)]
         return f"shares {' | '.join(parts)}; {self.weight(node)}"
 
     def n_leaves_below(self, node: int) -> int:
@@ -157,23 +147,26 @@ class TreeWords:
         return (len(below) + 1) // 2
 
 
-def words_for(model: Any, number: int, feature_names: Any, decimals: int) -> TreeWords:
-    """Check the arguments, and get the tree out of the model."""
-    Number(0, integer=True).check("decimals", decimals)
-    ensemble = ensemble_of(model)
-    Number(0, len(ensemble.trees) - 1, integer=True).check("tree", number)
-    n_features = ensemble.n_features
-    if feature_names is None:
-        feature_names = ensemble.names()
+def check_names(feature_names: Any, n_features: int) -> list[str]:
+    """Names of features as texts; raises unless there is one for each feature."""
     names = [str(name) for name in feature_names]
     if len(names) != n_features:
         raise ValueError(
             f"feature_names must have one entry for each of the {n_features} features; got "
             f"{len(names)}"
         )
+    return names
+
+
+def words_for(model: Any, number: int, feature_names: Any, decimals: int) -> TreeWords:
+    """Check the arguments, and get the tree out of the model."""
+    Number(0, integer=True).check("decimals", decimals)
+    ensemble = ensemble_of(model)
+    Number(0, len(ensemble.trees) - 1, integer=True).check("tree", number)
+    names = ensemble.names()
     return TreeWords(
         tree=ensemble.trees[number],
-        names=names,
+        names=names if feature_names is None else check_names(feature_names, len(names)),
         categories=ensemble.features.categories,
         classes=ensemble.classes if ensemble.shares else None,
         first_channel=ensemble.first_channel,

@@ -54,8 +54,8 @@ def _check_channels(ensemble: Ensemble) -> None:
         f"the outputs do not have {widths} channels",
     )
     wanted = 1 if ensemble.adds_up else ensemble.n_channels
-    said = ensemble.trees[0].n_channels
-    need(said == wanted, f"the nodes say {said} numbers, not {wanted}")
+    n_values = ensemble.trees[0].n_channels
+    need(n_values == wanted, f"the nodes say {n_values} numbers, not {wanted}")
 
 
 def _check_combination(ensemble: Ensemble) -> None:
@@ -91,11 +91,10 @@ def _check_trees(ensemble: Ensemble) -> None:
     _check_children(nodes["left"], inner, begin, n_nodes)
     _check_questions(nodes, inner, ensemble.n_features)
     _check_sets(ensemble, nodes, inner, n_nodes)
-    described = len(nodes["impurity"]) > 0
-    need(described != ensemble.adds_up, "only trees of boosting have no impurity")
-    if ensemble.shares:
-        shares = nodes["value"]
-        need(((shares >= 0) & (shares <= 1 + 1e-6)).all(), "a share of a class is not in 0 to 1")
+    has_impurity = len(nodes["impurity"]) > 0
+    need(has_impurity != ensemble.adds_up, "only trees of boosting have no impurity")
+    in_range = (nodes["value"] >= 0) & (nodes["value"] <= 1 + 1e-6)
+    need(not ensemble.shares or in_range.all(), "a share of a class is not in 0 to 1")
     if ensemble.shares or ensemble.adds_up:  # those of values are squares, maybe beyond any float
         for name in ("gain", "impurity"):
             need(np.isfinite(nodes[name]).all(), f"the {name} of a node is not a finite number")
@@ -110,7 +109,7 @@ def _check_children(
 ) -> None:
     """Children come after their parents in the same tree, and every node but the root has one.
 
-    No cycles, no orphans.
+    So there are no cycles and no orphans.
     """
     need((left[~inner] == -1).all(), "a leaf has children other than -1")
     first = np.repeat(begin, n_nodes)
@@ -148,13 +147,9 @@ def _check_sets(
     feature, first_word = nodes["feature"], nodes["first_word"]
     n_words = np.repeat([len(tree.sets) for tree in ensemble.trees], n_nodes)
     categories = ensemble.features.categories
-    sizes = {
-        f: len(categories[f]) // 64 + 1
-        for f in np.flatnonzero(ensemble.features.is_categorical).tolist()
-    }
-    nominal = np.array([-1, *sorted(sizes)])
+    nominal = np.array([-1, *np.flatnonzero(ensemble.features.is_categorical)])
     place = np.searchsorted(nominal, feature, side="right") - 1
-    words = np.array([0, *(sizes[f] for f in sorted(sizes))])[place]
+    words = np.array([0, *(len(categories[f]) // 64 + 1 for f in nominal[1:].tolist())])[place]
     words[~inner | (nominal[place] != feature)] = 0
     need((first_word[words == 0] == -1).all(), "a node that is not on a nominal feature has a set")
     need((first_word[words > 0] >= 0).all(), "a node on a nominal feature has no set")
@@ -167,11 +162,10 @@ def _check_sets(
 def check_ascending(values: np.ndarray, what: str) -> None:
     """Raise unless values are distinct and in order; those of an object array texts or numbers."""
     need(values.ndim == 1, f"{what} must be a list")
-    numbers = (bool, int, float, np.number, np.bool_)
     need(
         values.dtype != object
         or all(isinstance(value, str) for value in values)
-        or all(isinstance(value, numbers) for value in values),
+        or all(isinstance(value, (int, float, np.number, np.bool_)) for value in values),
         f"{what} must be texts or numbers",
     )
     need(

@@ -105,8 +105,7 @@ class Ensemble:
     @property
     def used_rounds(self) -> int:
         """Rounds that predictions use."""
-        used = len(self.trees) if self.n_used < 0 else self.n_used
-        return used // self.trees_per_round
+        return self.n_rounds if self.n_used < 0 else self.n_used // self.trees_per_round
 
     @property
     def adds_up(self) -> bool:
@@ -126,8 +125,7 @@ class Ensemble:
 
     def raw(self, x: Any, backend: Backend, n_rounds: int | None = None) -> Any:
         """Raw scores (n_channels, n_rows), where ``x`` is; after all rounds in use by default."""
-        rounds = self.used_rounds if n_rounds is None else n_rounds
-        end = rounds * self.trees_per_round
+        end = (self.used_rounds if n_rounds is None else n_rounds) * self.trees_per_round
         out = backend.base_scores(self, x)
         backend.add_trees(x, self, 0, end, out)
         return self._combined(out, end)
@@ -144,10 +142,8 @@ class Ensemble:
 
     def values_by_tree(self, x: np.ndarray, backend: HostOnly) -> np.ndarray:
         """What each tree says of each row, (n_rows, n_trees); for trees that say one number."""
-        leaves, out = self.leaves(x, backend), np.empty((len(x), len(self.trees)))
-        for t, tree in enumerate(self.trees):
-            out[:, t] = tree.value[leaves[:, t], 0]
-        return out
+        pairs = zip(self.trees, self.leaves(x, backend).T, strict=True)
+        return np.stack([tree.value[leaves, 0] for tree, leaves in pairs], axis=1)
 
     def leaves(self, x: np.ndarray, backend: HostOnly) -> np.ndarray:
         """The leaf of each row in each tree, (n_rows, n_trees) int32."""
@@ -162,9 +158,8 @@ class Ensemble:
         step = max(1, TABLE_CELLS // len(x))
         for first in range(0, len(self.trees), step):
             part = self.with_trees(self.trees[first : first + step])
-            leaves = part.leaves(x, backend)
-            for i, tree in enumerate(part.trees):
-                yield first + i, tree, leaves[:, i]
+            for i, leaves in enumerate(part.leaves(x, backend).T):
+                yield first + i, part.trees[i], leaves
 
     # --- what it knows of its features
 
@@ -181,9 +176,9 @@ class Ensemble:
             amount = {"gain": tree.gain, "split": np.ones(len(inner)), "cover": tree.cover}[kind]
             if self.adds_up:
                 np.add.at(total, tree.feature[inner], amount[inner])
-                continue
-            own = tree.sum_by_feature(amount, self.n_features)
-            total += weight * (own / own.sum() if own.sum() > 0 else own)
+            else:
+                sums = tree.sum_by_feature(amount, self.n_features)
+                total += weight * (sums / sums.sum() if sums.sum() > 0 else sums)
         return total
 
     def importance_shares(self, kind: str = "gain") -> np.ndarray:
@@ -202,22 +197,20 @@ class Ensemble:
         by_tree = [
             tree.sum_by_feature(tree.gain, self.n_features) / tree.cover[0] for tree in self.trees
         ]
-        mean: np.ndarray = np.average(by_tree, axis=0, weights=self.tree_weights)
-        return mean
+        return np.asarray(np.average(by_tree, axis=0, weights=self.tree_weights))
 
     def fingerprint(self) -> str:
         """SHA-256 of the model: equal fingerprints mean equal predictions, bit for bit."""
         kind = f"{self.combine} {self.link} {self.vote} {self.shares}"
         sizes = [self.n_features, self.n_channels, len(self.trees), self.n_outputs]
         digest = hashlib.sha256(kind.encode() + np.array(sizes, "<i8").tobytes())
-        categories = self.features.categories
         kinds = [KINDS.index(feature.kind) for feature in self.features.features]
         for values in (self.base_score, self.first_channel, self.tree_weights, np.array(kinds)):
             digest.update(values.astype("<f8").tobytes())
-        for values in categories.values():
-            text = values.dtype.kind in "OUS"
+        for values in self.features.categories.values():
+            is_text = values.dtype.kind in "OUS"
             digest.update(
-                "\0".join(map(str, values)).encode() if text else values.astype("<f8").tobytes()
+                "\0".join(map(str, values)).encode() if is_text else values.astype("<f8").tobytes()
             )
         for tree in self.trees:
             tree.add_to_digest(digest)
@@ -228,11 +221,11 @@ class Ensemble:
     @cached_property
     def walk_arrays(self) -> tuple[np.ndarray, ...]:
         """(begin of each tree's nodes, nodes as ``WALK_NODE``, values, begin of sets, sets)."""
-        begin = _begins([len(tree.left) for tree in self.trees])
+        begin = begins_of([len(tree.left) for tree in self.trees])
         nodes = np.empty(begin[-1], WALK_NODE)
         for name in ("threshold", "feature", "left", "missing_left", "first_word"):
             nodes[name] = self.all_nodes(name)
-        first_set = _begins([len(tree.sets) for tree in self.trees])
+        first_set = begins_of([len(tree.sets) for tree in self.trees])
         return begin, nodes, self.all_nodes("value"), first_set, self.all_nodes("sets")
 
     def all_nodes(self, name: str) -> np.ndarray:
@@ -242,21 +235,16 @@ class Ensemble:
     @cached_property
     def _thresholds(self) -> dict[int, np.ndarray]:
         """Distinct thresholds of each feature in use."""
-        nodes = self.walk_arrays[1]
-        nodes = nodes[nodes["left"] >= 0]
-        feature = nodes["feature"]
-        return {int(f): np.unique(nodes["threshold"][feature == f]) for f in np.unique(feature)}
+        inner = self.all_nodes("left") >= 0
+        feature, threshold = self.all_nodes("feature")[inner], self.all_nodes("threshold")[inner]
+        return {int(f): np.unique(threshold[feature == f]) for f in np.unique(feature)}
 
     @cached_property
     def by_blocks(self) -> bool:
         """Whether blocks of rows are binned and run through all splits of a tree at once."""
-        plain = self.adds_up and self.trees[0].n_channels == 1
-        return plain and not len(self.walk_arrays[4]) and self._fits_bins
-
-    @property
-    def _fits_bins(self) -> bool:
-        return all(
-            len(own) - np.isinf(own[-1]) < MAX_VALUE_BINS for own in self._thresholds.values()
+        plain = self.adds_up and self.trees[0].n_channels == 1 and not len(self.walk_arrays[4])
+        return plain and all(
+            len(cuts) - np.isinf(cuts[-1]) < MAX_VALUE_BINS for cuts in self._thresholds.values()
         )
 
     @cached_property
@@ -289,23 +277,20 @@ class Ensemble:
             tree_begin, nodes, values, _, _ = self.walk_arrays
             place, bins = np.zeros(len(nodes), np.int32), np.zeros(len(nodes), np.uint8)
             for u, f in enumerate(self.used_features):
-                own = nodes["feature"] == f
-                place[own] = u
-                bins[own] = np.searchsorted(self._thresholds[int(f)], nodes["threshold"][own]) + 1
+                asks = nodes["feature"] == f
+                place[asks] = u
+                bins[asks] = np.searchsorted(self._thresholds[int(f)], nodes["threshold"][asks]) + 1
             shift = (1 - nodes["missing_left"]).astype(np.uint8)
             limit = (bins - shift).astype(np.uint8)
             left, value = nodes["left"].copy(), values[:, 0].copy()
-            inner = left >= 0
-            node_of_split = np.empty(inner.sum(), np.int64)
-            asked, leaf_value = (
-                np.empty(inner.sum(), np.int32),
-                np.empty(inner.sum() + len(self.trees)),
-            )
+            split_begin = begins_of(left >= 0)[tree_begin]
+            n_splits = split_begin[-1]
+            node_of_split, asked = np.empty(n_splits, np.int64), np.empty(n_splits, np.int32)
+            leaf_value = np.empty(n_splits + len(self.trees))
             list_splits(tree_begin, left, value, node_of_split, asked, leaf_value)
-            split_begin = np.concatenate([[0], np.cumsum(inner)])[tree_begin].astype(np.int64)
-            own = (place[node_of_split], shift[node_of_split], limit[node_of_split])
+            of_splits = [array[node_of_split] for array in (place, shift, limit)]
             walked = (tree_begin, place, shift, limit, left, value)
-            self.__dict__["_blocks"] = (*walked, split_begin, *own, asked, leaf_value)
+            self.__dict__["_blocks"] = (*walked, split_begin, *of_splits, asked, leaf_value)
         return self.__dict__["_blocks"]
 
 
@@ -331,5 +316,6 @@ def on_numbers(model: Any) -> Any:
     return plain
 
 
-def _begins(sizes: list[int]) -> np.ndarray:
+def begins_of(sizes: Any) -> np.ndarray:
+    """Where parts of these sizes begin, one after another, and the end; int64."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

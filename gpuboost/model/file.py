@@ -134,22 +134,20 @@ def read_model(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         f"its format version is {version}, this gpuboost reads version {VERSION}"
         + (": update gpuboost" if version > VERSION else ""),
     )
-    begin = PREAMBLE.size + header_size
-    begin += -begin % ALIGNMENT
+    header_end = PREAMBLE.size + header_size
+    begin = header_end + -header_end % ALIGNMENT
     need(
         begin + arrays_size == size,
         f"it should have {begin + arrays_size} bytes, but has {size}: it is cut off or damaged",
     )
     # one buffer for everything, the arrays are views of it: they must be writable, kernels take no
     # others
-    data = bytearray(size)
-    data[: PREAMBLE.size] = start
-    rest = memoryview(data)[PREAMBLE.size :]
+    view = memoryview(bytearray(size))
+    view[: PREAMBLE.size] = start
+    rest = view[PREAMBLE.size :]
     need(file.readinto(rest) == len(rest), "it changed while it was read")  # type: ignore[attr-defined]
-    view = memoryview(data)
-    actual = _digest([view[: PREAMBLE.size - DIGEST_SIZE], view[PREAMBLE.size :]])
+    actual = _digest([view[: PREAMBLE.size - DIGEST_SIZE], rest])
     need(actual == digest, "its checksum is wrong: it is damaged")
-    header_end = PREAMBLE.size + header_size
     need(not any(view[header_end:begin]), "the bytes between header and arrays are not zero")
     header = _parse(bytes(view[PREAMBLE.size : header_end]))
     return header, _cut_arrays(header.pop("arrays", None), view[begin:])
@@ -206,10 +204,9 @@ def _array(
     data: memoryview, dtype: np.dtype, shape: tuple[int, ...], begin: int, name: str
 ) -> np.ndarray:
     """One array, in the byte order of this machine."""
-    count = math.prod(shape)
-    if count == 0:
+    if 0 in shape:
         return np.empty(shape, dtype.newbyteorder("="))
-    array = np.frombuffer(data, dtype, count, begin)
+    array = np.frombuffer(data, dtype, math.prod(shape), begin)
     _check_content(array, name)
     return array.reshape(shape).astype(dtype.newbyteorder("="), copy=False)
 

@@ -96,10 +96,7 @@ def decode(value: Any, path: str, arrays: dict[str, np.ndarray], depth: int = 0)
         return tuple(items)
     if kind == "dict":
         return _dict(items, path)
-    out = np.empty(len(items), object)
-    for i, item in enumerate(items):  # an assignment of all at once would take lists apart
-        out[i] = item
-    return out
+    return np.fromiter(items, object, len(items))  # np.array would take lists apart
 
 
 def _dict(pairs: list[Any], path: str) -> dict[Any, Any]:

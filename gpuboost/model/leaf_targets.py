@@ -12,7 +12,7 @@ import numpy as np
 from gpuboost.backend import HostOnly
 from gpuboost.config import Number
 from gpuboost.data.targets import TreeTargets
-from gpuboost.model.ensemble import Ensemble
+from gpuboost.model.ensemble import Ensemble, begins_of
 from gpuboost.model.file import need
 
 
@@ -46,18 +46,16 @@ class LeafTargets:
         """
         rows, share, n_rows = [], [], []
         for i, tree, leaves in ensemble.leaves_by_tree(x, backend):
-            weight = weight_of(i)
-            inside = np.flatnonzero(weight > 0)
-            inside = inside[np.argsort(leaves[inside], kind="stable")].astype(np.int32)
-            own, n_nodes = leaves[inside], len(tree.left)
-            rows.append(inside)
-            share.append(
-                weight[inside] / np.bincount(own, weights=weight[inside], minlength=n_nodes)[own]
-            )
-            n_rows.append(np.bincount(own, minlength=n_nodes))
+            weight, n_nodes = weight_of(i), len(tree.left)
+            in_bag = np.flatnonzero(weight > 0)
+            by_leaf = in_bag[np.argsort(leaves[in_bag], kind="stable")].astype(np.int32)
+            weight, leaf = weight[by_leaf], leaves[by_leaf]
+            rows.append(by_leaf)
+            share.append(weight / np.bincount(leaf, weights=weight, minlength=n_nodes)[leaf])
+            n_rows.append(np.bincount(leaf, minlength=n_nodes))
         return cls(
-            first_node=np.concatenate([[0], np.cumsum([len(n) for n in n_rows])]).astype(np.int64),
-            begin=np.concatenate([[0], np.cumsum(np.concatenate(n_rows))]).astype(np.int64),
+            first_node=begins_of([len(n) for n in n_rows]),
+            begin=begins_of(np.concatenate(n_rows)),
             rows=np.concatenate(rows),
             share=np.concatenate(share),
             rank=targets.ranks[0],
@@ -96,15 +94,10 @@ class LeafTargets:
             need((used[1:] > used[:-1]).all(), "the training targets are not ascending")
 
     def quantiles(self, leaves: np.ndarray, wanted: np.ndarray, backend: HostOnly) -> np.ndarray:
-        """Quantiles (n_rows, n_outputs, n_quantiles) for rows whose leaves (n_rows.
-
-        N_trees) are given.
-        """
+        """Quantiles (n_rows, n_outputs, n_quantiles) from the rows' leaves (n_rows, n_trees)."""
         arrays = self.first_node, self.begin, self.rows, self.share
         out = np.empty((self.rank.shape[1], len(leaves), len(wanted)))
         for o in range(len(out)):
-            by_rank = np.ascontiguousarray(self.by_rank[:, o])
-            backend.leaf_quantiles(
-                leaves, arrays, np.ascontiguousarray(self.rank[:, o]), by_rank, wanted, out[o]
-            )
+            rank, by_rank = map(np.ascontiguousarray, (self.rank[:, o], self.by_rank[:, o]))
+            backend.leaf_quantiles(leaves, arrays, rank, by_rank, wanted, out[o])
         return np.ascontiguousarray(out.transpose(1, 0, 2))

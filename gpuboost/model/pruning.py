@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -41,19 +42,19 @@ class PruningPath:
 
 
 def class_risk(tree: Tree, name: str, first_channel: np.ndarray) -> np.ndarray:
-    """Impurity of every node by one of ``CLASS_RISKS``, from its class shares.
+    """Impurity of every node by one of ``CLASS_RISKS``: the mean over the outputs.
 
-    Averaged over the outputs.
+    It follows from the class shares of the node.
     """
     total = np.zeros(len(tree.left))
-    for begin, end in zip(first_channel[:-1], first_channel[1:], strict=True):
+    for begin, end in pairwise(first_channel):
         shares = tree.value[:, begin:end]
         if name == "misclassification":
-            total += 1.0 - shares.max(axis=1)
-            continue
-        terms = shares * (log(shares) / LN2 if name == "entropy" else shares)
-        own = sum(terms[:, c] for c in range(end - begin))  # one after another: always these bits
-        total += -own if name == "entropy" else 1.0 - own
+            purity = shares.max(axis=1)
+        else:
+            terms = shares * (log(shares) / LN2 if name == "entropy" else shares)
+            purity = sum(terms.T)  # one after another: always these bits
+        total += -purity if name == "entropy" else 1.0 - purity
     return np.maximum(total / (len(first_channel) - 1), 0.0)
 
 
@@ -72,19 +73,17 @@ def weakest_links(tree: Tree, risk: np.ndarray | None = None) -> PruningPath:
     alpha[is_inner] = (impurity - below)[is_inner] / (n_leaves - 1)[is_inner]
     queue = [(alpha[i], i) for i in np.flatnonzero(is_inner)]
     heapq.heapify(queue)
-    alphas, impurities, nodes = [0.0], [below[0]], []
-    rounding = TIE * impurity[0]
+    alphas, impurities, nodes, rounding = [0.0], [below[0]], [], TIE * impurity[0]
     while queue:
-        own, node = heapq.heappop(queue)
-        if not is_inner[node] or own != alpha[node]:
+        lowest, node = heapq.heappop(queue)
+        if not is_inner[node] or lowest != alpha[node]:
             continue  # the node is gone, or its subtree has become smaller since
         gone = [node]
         for i in gone:  # grows while it is read: the whole subtree
             if is_inner[i]:
                 is_inner[i] = False
                 gone += [left[i], right[i]]
-        more, fewer = impurity[node] - below[node], n_leaves[node] - 1
-        i = parent[node]
+        i, more, fewer = parent[node], impurity[node] - below[node], n_leaves[node] - 1
         while i >= 0:
             below[i] += more
             n_leaves[i] -= fewer
@@ -92,7 +91,7 @@ def weakest_links(tree: Tree, risk: np.ndarray | None = None) -> PruningPath:
             heapq.heappush(queue, (alpha[i], i))
             i = parent[i]
         below[node] = impurity[node]
-        alphas.append(own if own > alphas[-1] + rounding else alphas[-1])
+        alphas.append(lowest if lowest > alphas[-1] + rounding else alphas[-1])
         impurities.append(below[0])
         nodes.append(node)
     return PruningPath(np.array(alphas), np.array(impurities), np.array(nodes, np.int32))
@@ -108,8 +107,7 @@ def cut_back(tree: Tree, nodes: np.ndarray) -> Tree:
     """A copy of a tree in which some nodes are leaves; the others keep their order."""
     is_inner = tree.left >= 0
     is_inner[nodes] = False
-    kept = np.zeros(len(is_inner), np.bool_)
-    kept[0] = True
+    kept = np.arange(len(is_inner)) == 0  # the root
     for i in np.flatnonzero(is_inner):
         if kept[i]:
             kept[[tree.left[i], tree.right[i]]] = True
@@ -140,9 +138,7 @@ def node_losses(
     weight: np.ndarray,
     absolute: bool,
 ) -> np.ndarray:
-    """For every node the weighted loss of the rows that pass through it.
-
-    If it spoke for all of them.
+    """For every node the weighted loss of the rows that pass through it, if it were a leaf.
 
     ``leaves`` are the rows' leaves. The loss is the share of outputs with a wrong class, or the
     squared or absolute error.
@@ -162,15 +158,9 @@ def _loss(
 ) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """What node numbers say, against the targets of rows."""
     if len(targets.classes):
-        borders = targets.first_channel
-        said = np.stack(
-            [
-                a + tree.value[:, a:b].argmax(axis=1)
-                for a, b in zip(borders[:-1], borders[1:], strict=True)
-            ],
-            axis=1,
-        )
-        return lambda node, rows: (said[node] != targets.classes[rows]).mean(axis=1)
+        parts = pairwise(targets.first_channel)
+        predicted = np.stack([a + tree.value[:, a:b].argmax(axis=1) for a, b in parts], axis=1)
+        return lambda node, rows: (predicted[node] != targets.classes[rows]).mean(axis=1)
     distance = np.abs if absolute else np.square
     return lambda node, rows: distance(tree.value[node] - targets.y[rows]).mean(axis=1)
 
@@ -180,8 +170,7 @@ def losses_along(tree: Tree, path: PruningPath, losses: np.ndarray) -> np.ndarra
     below, parent = _leaf_sums(tree, losses), tree.parent
     out = [below[0]]
     for node in path.nodes:
-        change = losses[node] - below[node]
-        i = node
+        i, change = node, losses[node] - below[node]
         while i >= 0:
             below[i] += change
             i = parent[i]
@@ -198,14 +187,13 @@ def choose_alpha(path: PruningPath, folds: list[tuple[PruningPath, np.ndarray]])
     """
     alphas = np.unique(path.alphas)
     typical = np.append(np.sqrt(alphas[:-1] * alphas[1:]), np.inf)
-    losses = sum(np.array([loss[own.step(alpha)] for alpha in typical]) for own, loss in folds)
+    losses = sum(np.array([loss[fold.step(alpha)] for alpha in typical]) for fold, loss in folds)
     return float(alphas[np.flatnonzero(losses <= np.min(losses) * (1 + TIE))[-1]])
 
 
 def reduce_error(tree: Tree, losses: np.ndarray) -> Tree:
     """Bottom-up, turn every node into a leaf that has no higher loss than its subtree."""
-    best = losses.copy()
-    leaves = []
+    best, leaves = losses.copy(), []
     for i in np.flatnonzero(tree.left >= 0)[::-1]:
         below = best[tree.left[i]] + best[tree.right[i]]
         if losses[i] <= below * (1 + TIE):

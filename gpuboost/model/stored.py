@@ -133,10 +133,10 @@ class Writer:
 
 
 def _has_only_arrays(cls: Any) -> bool:
-    if not is_dataclass(cls):
-        return False
-    hints = [hint for _, hint, *_ in _declared(cls)]  # type: ignore[arg-type]
-    return all(get_args(hint)[:1] == (np.ndarray,) for hint in hints)
+    return is_dataclass(cls) and all(
+        get_args(hint)[:1] == (np.ndarray,)
+        for _, hint, *_ in _declared(cls)  # type: ignore[arg-type]
+    )
 
 
 def _words(cls: Any) -> dict[str, str]:
@@ -220,8 +220,8 @@ class Reader:
             if name in value:
                 yield name, self.take(hint, value[name], place)
             else:
-                optional = default is not MISSING and place not in self._required
-                need(optional, f"{path} lacks {name!r}")
+                may_lack = default is not MISSING and place not in self._required
+                need(may_lack, f"{path} lacks {name!r}")
 
     def _unstack(self, cls: Any, value: Any, path: str) -> list[Any]:
         columns, words = dict(self._fields(cls, value, path)), _words(cls)
@@ -246,9 +246,8 @@ class Reader:
         What belongs to something unknown is ignored with it.
         """
         for path in self._required:
-            parent = path.rpartition("/")[0]
             need(
-                path in self.known or parent not in self.known,
+                path in self.known or path.rpartition("/")[0] not in self.known,
                 f"it needs {path[:100]!r}, which this gpuboost does not know: update gpuboost",
             )
 

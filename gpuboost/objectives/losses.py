@@ -24,13 +24,11 @@ def exact_mean(values: np.ndarray, weight: np.ndarray, backend: Any) -> float:
     magnitude = float(np.abs(values).max(initial=0.0)) or 1.0
     total_weight = float(weight.sum()) if weight.size else float(values.size)
     scale = fine_scale(magnitude * total_weight, values.size)
-    weight_scale = fine_scale(total_weight, values.size)
     total = backend.fixed_point_sum(values, weight, scale) / scale
-    if not weight.size:
-        return float(total / values.size)
-    return float(
-        total / (backend.fixed_point_sum(weight, np.empty(0), weight_scale) / weight_scale)
-    )
+    if weight.size:
+        scale = fine_scale(total_weight, values.size)
+        total_weight = backend.fixed_point_sum(weight, np.empty(0), scale) / scale
+    return float(total / total_weight)
 
 
 def squared_grad_hess(y: float, raw: float) -> tuple[float, float]:

@@ -147,7 +147,7 @@ def resolve_metrics(
 ) -> list[Metric]:
     """Metrics named by ``eval_metric`` (a name, a callable, a list of them, or None).
 
-    Ready to be called on raw scores of the objective.
+    They are ready to be called on raw scores of the objective.
     """
     chosen = eval_metric if isinstance(eval_metric, (list, tuple)) else [eval_metric]
     return [_resolve(one, objective, predict) for one in chosen]

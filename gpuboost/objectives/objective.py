@@ -137,27 +137,27 @@ class Objective:
     def metrics(self) -> dict[str, RowMetric]:
         """Metrics of its predictions by name."""
         shared = [metric for metric in ROW_METRICS if metric.reads == self.link.name]
-        own = [
+        of_objective = [
             replace(metric, n_arrays=len(self.row_arrays), parameters=self.values)
             for metric in self.own_metrics
         ]
-        return {metric.name: metric for metric in (*shared, *own)}
+        return {metric.name: metric for metric in (*shared, *of_objective)}
 
     def stack_arrays(
         self, row_arrays: Mapping[str, Any] | None, n_rows: int, whose: str = "the training rows"
     ) -> np.ndarray:
         """The further arrays as one matrix, (n_arrays, n_rows)."""
-        given = row_arrays or {}
-        unknown = sorted(set(given) - {*self.row_arrays, self.groups})
+        arrays = row_arrays or {}
+        known = [*self.row_arrays, *([] if self.groups is None else [self.groups])]
+        unknown = sorted(set(arrays) - set(known))
         if unknown:
             raise ValueError(
-                f"objective {self.name!r} takes {self._names_of_arrays()} for {whose}; got "
+                f"objective {self.name!r} takes no further arrays"
+                f"{' than ' if known else ''}{', '.join(known)} for {whose}; got "
                 f"{', '.join(unknown)}"
             )
-        out = np.empty((len(self.row_arrays), n_rows))
-        for k, name in enumerate(self.row_arrays):
-            out[k] = self._checked(given, name, n_rows, whose)
-        return out
+        checked = [self._checked(arrays, name, n_rows, whose) for name in self.row_arrays]
+        return np.array(checked).reshape(len(checked), n_rows)
 
     def group_rows(
         self, row_arrays: Mapping[str, Any] | None, usable: np.ndarray, n_rows: int
@@ -174,13 +174,13 @@ class Objective:
         begin = np.concatenate([[0], changes, [len(order)]]).astype(np.int64)
         return usable[order].astype(ROW), begin
 
-    def _checked(self, given: Mapping[str, Any], name: str, n_rows: int, whose: str) -> np.ndarray:
-        if name not in given:
+    def _checked(self, arrays: Mapping[str, Any], name: str, n_rows: int, whose: str) -> np.ndarray:
+        if name not in arrays:
             raise ValueError(
                 f"objective {self.name!r} needs the array {name!r} with a number for each of "
                 f"{whose}; it was not given"
             )
-        array = np.asarray(given[name], np.float64)
+        array = np.asarray(arrays[name], np.float64)
         if array.shape != (n_rows,):
             raise ValueError(
                 f"the array {name!r} must have a number for each of {whose}, shape ({n_rows},); "
@@ -190,7 +190,3 @@ class Objective:
             row = int(np.isnan(array).argmax())
             raise ValueError(f"the array {name!r} must not have NaN; row {row} of {whose} has")
         return array
-
-    def _names_of_arrays(self) -> str:
-        names = [*self.row_arrays, *([] if self.groups is None else [self.groups])]
-        return f"no further arrays than {', '.join(names)}" if names else "no further arrays"

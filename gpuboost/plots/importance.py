@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from gpuboost.config import Number
+from gpuboost.config import Number, check_choice
 from gpuboost.explain.importance import Importance, Table
+from gpuboost.export.text import check_names
 from gpuboost.model.ensemble import IMPORTANCE_TYPES, ensemble_of
 from gpuboost.optional import load
 from gpuboost.plots.style import COLOURS, FONT, legend_above, shortened, text_width, tidy
@@ -80,10 +82,11 @@ def plot_importance(
         highest = np.nanmax(table.values, axis=1, initial=0.0)
         scales = np.where(highest > 0, highest, 1.0)
     for k, method in enumerate(table.methods):
-        own, errors = table.values[k, order] / scales[k], 2.0 * table.errors[k, order] / scales[k]
+        bars, errors = table.values[k, order] / scales[k], 2.0 * table.errors[k, order] / scales[k]
         ax.barh(
-            np.arange(n) + (k - (n_measures - 1) / 2) * heights, np.nan_to_num(own), height=heights,
-            label=method, xerr=np.nan_to_num(errors) if np.isfinite(errors).any() else None,
+            np.arange(n) + (k - (n_measures - 1) / 2) * heights, np.nan_to_num(bars),
+            height=heights, label=method,
+            xerr=np.nan_to_num(errors) if np.isfinite(errors).any() else None,
             error_kw={"elinewidth": 0.9, "ecolor": "0.2"}, color=COLOURS[k % len(COLOURS)],
             hatch=HATCHES[k % len(HATCHES)], edgecolor="white", linewidth=0.4,
         )  # fmt: skip
@@ -102,62 +105,46 @@ def plot_importance(
 
 
 def _table(model: Any, importance_type: str | None, values: Any, feature_names: Any) -> Table:
-    """Whatever was given as a table of importances."""
+    """What ``plot_importance`` was called with, as a table of importances."""
     if isinstance(model, (Table, Importance)):
         if values is not None or importance_type is not None:
             raise ValueError(
                 "values and importance_type are for models; a table of importances has its own"
             )
-        found = (
-            model
-            if isinstance(model, Table)
-            else Table([model.method], model.names, model.values[None], model.errors[None])
-        )
+        table = model if isinstance(model, Table) else Table.of([model])
     else:
-        found = _of_model(model, importance_type, values)
+        table = _of_model(model, importance_type, values)
     if feature_names is None:
-        return found
-    names = [str(name) for name in feature_names]
-    if len(names) != len(found.names):
-        raise ValueError(
-            f"feature_names must have one entry for each of the {len(found.names)} features; "
-            f"got {len(names)}"
-        )
-    return Table(found.methods, names, found.values, found.errors)
+        return table
+    return replace(table, names=check_names(feature_names, len(table.names)))
 
 
 def _of_model(model: Any, importance_type: str | None, values: Any) -> Table:
-    """A model's own importances, or those that were given for it."""
+    """A model's own importances, or the values to draw instead."""
     ensemble = ensemble_of(model)
-    n_features, names = ensemble.n_features, ensemble.names()
     if values is not None:
         if importance_type is not None:
             raise ValueError(
                 f"importance_type={importance_type!r} was given together with values; give one "
                 "of them"
             )
-        given = values if isinstance(values, Mapping) else {"importance": values}
-        arrays = [np.asarray(own, np.float64) for own in given.values()]
-        for name, array in zip(given, arrays, strict=True):
-            if array.shape != (n_features,):
-                raise ValueError(
-                    f"values must have one entry for each of the {n_features} features; "
-                    f"{name!r} has shape {array.shape}"
-                )
-        if not arrays:
+        measures = values if isinstance(values, Mapping) else {"importance": values}
+        if not measures:
             raise ValueError("values must hold at least one measure; got none")
-        return _without_errors(list(map(str, given)), names, np.stack(arrays))
-    kind = importance_type or getattr(model, "importance_type", "gain")
-    if kind not in IMPORTANCE_TYPES:
-        allowed = ", ".join(map(repr, IMPORTANCE_TYPES))
-        raise ValueError(f"importance_type must be one of {allowed}; got {kind!r}")
-    boosted = ensemble.combine == "sum" and not ensemble.vote
-    word = "decrease of impurity" if kind == "gain" and not boosted else kind
-    return _without_errors([f"{word} (share)"], names, ensemble.importance_shares(kind)[None])
-
-
-def _without_errors(methods: list[str], names: list[str], values: np.ndarray) -> Table:
-    return Table(methods, names, values, np.full(values.shape, np.nan))
+    else:
+        kind: Any = importance_type or getattr(model, "importance_type", "gain")
+        check_choice("importance_type", kind, IMPORTANCE_TYPES)
+        word = "decrease of impurity" if kind == "gain" and not ensemble.adds_up else kind
+        measures = {f"{word} (share)": ensemble.importance_shares(kind)}
+    arrays = {name: np.asarray(array, np.float64) for name, array in measures.items()}
+    for name, array in arrays.items():
+        if array.shape != (ensemble.n_features,):
+            raise ValueError(
+                f"values must have one entry for each of the {ensemble.n_features} features; "
+                f"{name!r} has shape {array.shape}"
+            )
+    stacked = np.stack(list(arrays.values()))
+    return Table(list(map(str, arrays)), ensemble.names(), stacked, np.full_like(stacked, np.nan))
 
 
 def _label_rows(ax: Any, names: list[str]) -> None:
@@ -181,10 +168,7 @@ def _label_rows(ax: Any, names: list[str]) -> None:
 
 def _fitted(name: str, room: float, font: float) -> str:
     """A name cut to a number of points."""
-    n = (
-        bisect_right(
-            range(LONGEST + 1), room, key=lambda n: text_width(shortened(name, max(n, 3)), font)
-        )
-        - 1
+    fits = bisect_right(
+        range(LONGEST + 1), room, key=lambda n: text_width(shortened(name, max(n, 3)), font)
     )
-    return shortened(name, max(n, 3))
+    return shortened(name, max(fits - 1, 3))

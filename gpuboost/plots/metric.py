@@ -38,20 +38,23 @@ def plot_metric(model: Any, metric: str | None = None, *, ax: Any = None) -> Any
 
     Examples
     --------
-    -------- >>> import matplotlib; matplotlib.use("Agg") >>> from sklearn.datasets import
-    load_diabetes >>> import gpuboost as gb >>> X, y = load_diabetes(return_X_y=True) >>> model =
-    gb.GPUBoostRegressor(n_estimators=20).fit(X[::2], y[::2], eval_set=(X[1::2], y[1::2])) >>>
-    gb.plot_metric(model).get_ylabel() 'rmse'
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_diabetes
+    >>> import gpuboost as gb
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = gb.GPUBoostRegressor(n_estimators=20)
+    >>> model = model.fit(X[::2], y[::2], eval_set=(X[1::2], y[1::2]))
+    >>> gb.plot_metric(model).get_ylabel()
+    'rmse'
     """
     results = _results(model)
-    names = list(dict.fromkeys(name for own in results.values() for name in own))
+    names = list(dict.fromkeys(name for result in results.values() for name in result))
     if metric is not None:
         if metric not in names:
             raise ValueError(f"metric must be one of {', '.join(map(repr, names))}; got {metric!r}")
         names = [metric]
     if ax is None:
-        pyplot = load("matplotlib.pyplot", "plot_metric")
-        ax = pyplot.subplots(
+        ax = load("matplotlib.pyplot", "plot_metric").subplots(
             len(names), figsize=(6.4, 0.6 + 3.2 * len(names)), layout="constrained", squeeze=False
         )[1][:, 0]
     axes = list(ax) if isinstance(ax, (Sequence, np.ndarray)) else [ax]
@@ -60,20 +63,19 @@ def plot_metric(model: Any, metric: str | None = None, *, ax: Any = None) -> Any
             f"ax must have axes for each of the {len(names)} metrics "
             f"{', '.join(map(repr, names))}; got {len(axes)}"
         )
-    for name, own in zip(names, axes, strict=True):
-        _draw_curves(
-            own, name, {label: result[name] for label, result in results.items() if name in result}
-        )
+    for name, panel in zip(names, axes, strict=True):
+        curves = {label: result[name] for label, result in results.items() if name in result}
+        _draw_curves(panel, name, curves)
         if not isinstance(model, Mapping) and hasattr(model, "best_iteration_"):
             n_rounds = model.best_iteration_ + 1
-            own.axvline(
+            panel.axvline(
                 n_rounds,
                 color="0.35",
                 linestyle=":",
                 linewidth=1.4,
                 label=f"predictions use {n_rounds:,} rounds",
             )
-        legend_above(own, n_columns=1)
+        legend_above(panel, n_columns=1)
     return axes[0] if len(axes) == 1 else np.array(axes)
 
 
@@ -81,21 +83,20 @@ def _results(model: Any) -> dict[str, dict[str, Any]]:
     """{eval set: {metric: values}}, with at least one value."""
     results = model if isinstance(model, Mapping) else getattr(model, "evals_result_", None)
     if results is None:
-        name = type(model).__name__
         raise ValueError(
             "plot_metric needs a fitted GPUBoostClassifier or GPUBoostRegressor, or its "
-            f"evals_result_; got {name}"
+            f"evals_result_; got {type(model).__name__}"
         )
     if not results:
         raise ValueError("there is nothing to draw: the model was fitted without an eval_set")
-    for label, own in results.items():
-        for name, values in own.items():
+    for label, result in results.items():
+        for name, values in result.items():
             if np.ndim(values) != 1 or not len(values):
                 raise ValueError(
                     f"evals_result_[{label!r}][{name!r}] must be a list of one number for each "
                     "round"
                 )
-    return {str(label): dict(own) for label, own in results.items()}
+    return {str(label): dict(result) for label, result in results.items()}
 
 
 def _draw_curves(ax: Any, metric: str, curves: dict[str, Any]) -> None:
@@ -108,21 +109,16 @@ def _draw_curves(ax: Any, metric: str, curves: dict[str, Any]) -> None:
         rounds, colour = np.arange(1, len(values) + 1), COLOURS[k % len(COLOURS)]
         finite = np.where(np.isfinite(values), values, -np.inf if higher else np.inf)
         best = int(finite.argmax() if higher else finite.argmin())
-        said = f"{label}: best {values[best]:.4g} after {best + 1:,} round{'s' if best else ''}"
-        look: dict[str, Any] = {
-            "color": colour,
-            "linestyle": LINES[k % len(LINES)],
-            "linewidth": 1.6,
-            "marker": MARKERS[k % len(MARKERS)],
-        }
-        every = max(1, len(values) // 8)
         ax.plot(
             rounds,
             values,
-            **look,
+            color=colour,
+            linestyle=LINES[k % len(LINES)],
+            linewidth=1.6,
+            marker=MARKERS[k % len(MARKERS)],
             markersize=4,
-            markevery=(min(k, len(values) - 1), every),
-            label=said,
+            markevery=(min(k, len(values) - 1), max(1, len(values) // 8)),
+            label=f"{label}: best {values[best]:.4g} after {best + 1:,} round{'s' if best else ''}",
         )
         ax.plot(
             rounds[best],

@@ -18,21 +18,18 @@ def tidy(ax: Any, grid: str) -> None:
     ax.tick_params(labelsize=FONT)
     ax.grid(axis=grid, linewidth=0.5, color="0.85")
     ax.set_axisbelow(True)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def legend_above(ax: Any, n_columns: int) -> None:
     """A legend over the axes, where it hides nothing."""
-    legend = ax.legend(
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        ncol=n_columns,
-        frameon=False,
-        fontsize=FONT,
-        handlelength=3.0,
-    )
-    for text in legend.get_texts():
+    look = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "handlelength": 3.0}
+    add_legend(ax, ncol=n_columns, fontsize=FONT, **look)
+
+
+def add_legend(ax: Any, **look: Any) -> None:
+    """A legend without a frame, whose texts are shown as they are written."""
+    for text in ax.legend(frameon=False, **look).get_texts():
         text.set_parse_math(False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from gpuboost.config import Number
 from gpuboost.export.text import TreeWords, words_for
 from gpuboost.model.tree import Tree
 from gpuboost.optional import load
-from gpuboost.plots.style import COLOURS, cut_to_width, text_width
+from gpuboost.plots.style import COLOURS, add_legend, cut_to_width, text_width
 
 #: What tells further classes apart.
 HATCHES = ("", "///", "...", "xxx")
@@ -68,11 +69,12 @@ def plot_tree(
     """
     view = words_for(model, tree, feature_names, decimals)
     Number(0, integer=True, none=True).check("max_depth", max_depth)
-    plt = load("matplotlib.pyplot", "plot_tree")
     places = _places(view.tree, max_depth)
     width, height = _extent(places)
     if ax is None:
-        _, ax = plt.subplots(figsize=_inches(width, height), layout="constrained")
+        ax = load("matplotlib.pyplot", "plot_tree").subplots(
+            figsize=_inches(width, height), layout="constrained"
+        )[1]
     ax.set_axis_off()
     ax.set_xlim(-0.5, width - 0.5)
     ax.set_ylim(-height + 0.5, 0.5)
@@ -91,17 +93,14 @@ def _places(tree: Tree, max_depth: int | None) -> dict[int, tuple[float, int]]:
     Each lowest node has a slot of its own, others stand in the middle above their children.
     """
     places: dict[int, tuple[float, int]] = {}
-    n_slots = 0
+    free_slots = count()
 
     def place(node: int, depth: int) -> float:
-        nonlocal n_slots
         if tree.left[node] < 0 or depth == max_depth:
-            slot = float(n_slots)
-            n_slots += 1
+            slot = float(next(free_slots))
         else:
-            slot = (
-                place(int(tree.left[node]), depth + 1) + place(int(tree.right[node]), depth + 1)
-            ) / 2
+            children = int(tree.left[node]), int(tree.right[node])
+            slot = sum(place(child, depth + 1) for child in children) / 2
         places[node] = slot, depth
         return slot
 
@@ -111,9 +110,8 @@ def _places(tree: Tree, max_depth: int | None) -> dict[int, tuple[float, int]]:
 
 def _extent(places: dict[int, tuple[float, int]]) -> tuple[float, float]:
     """Slots and levels that the nodes take."""
-    return max(x for x, _ in places.values()) + 1.0, max(
-        depth for _, depth in places.values()
-    ) + 1.0
+    slots, depths = zip(*places.values(), strict=True)
+    return max(slots) + 1.0, max(depths) + 1.0
 
 
 def _inches(width: float, height: float) -> tuple[float, float]:
@@ -146,12 +144,13 @@ def _draw(view: TreeWords, places: dict[int, tuple[float, int]], ax: Any) -> Non
                 zorder=1,
             )
             if node == 0:
-                side = {"ha": "right" if is_left else "left", "va": "center", "fontsize": font}
                 ax.text(
                     (x + below) / 2 + (-0.06 if is_left else 0.06),
                     -depth - 0.46,
                     "yes" if is_left else "no",
-                    **side,
+                    ha="right" if is_left else "left",
+                    va="center",
+                    fontsize=font,
                 )
         corner = x - BOX_WIDTH / 2, -depth - BOX_HEIGHT / 2
         ax.add_patch(
@@ -184,17 +183,8 @@ def _draw(view: TreeWords, places: dict[int, tuple[float, int]], ax: Any) -> Non
         labels = [cut_to_width(str(name), room, font) for name in view.classes[0]]
         handles = [Patch(**_look(c), label=label) for c, label in enumerate(labels)] + handles
     if handles:
-        columns = max(1, min(len(handles), int(n_slots)))
-        legend = ax.legend(
-            handles=handles,
-            loc="upper center",
-            bbox_to_anchor=(0.5, 0.0),
-            ncol=columns,
-            frameon=False,
-            fontsize=font,
-        )
-        for text in legend.get_texts():
-            text.set_parse_math(False)
+        look = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "fontsize": font}
+        add_legend(ax, handles=handles, ncol=max(1, min(len(handles), int(n_slots))), **look)
 
 
 def _look(c: int) -> dict[str, Any]:
@@ -209,10 +199,7 @@ def _look(c: int) -> dict[str, Any]:
 
 
 def _draw_bar(view: TreeWords, node: int, x: float, y: float, ax: Any) -> None:
-    """Class shares, or the place of the value between the lowest and the highest.
-
-    At the bottom of a box.
-    """
+    """The bar of a box: class shares, or where the value lies from the lowest to the highest."""
     from matplotlib.patches import Rectangle
 
     width, height = BOX_WIDTH - 0.06, 0.09
@@ -229,18 +216,13 @@ def _draw_bar(view: TreeWords, node: int, x: float, y: float, ax: Any) -> None:
 
 def _box_lines(view: TreeWords, node: int, is_split: bool, room: float, font: float) -> list[str]:
     """The text of a box, each line shortened to the room it has."""
-    lines = []
+    lines = [cut_to_width(line, room, font) for line in (view.says(node), view.weight(node))]
     if is_split:
-        question = view.sides(node)[0].removesuffix(" or missing")
         name = view.names[int(view.tree.feature[node])]
-        rest = question[len(name) :]
-        shortest = cut_to_width(
-            rest, room - min(text_width(name, font), 0.35 * room), font
-        )  # a threshold fits, a long set gives way
-        lines.append(cut_to_width(name, room - text_width(shortest, font), font) + shortest)
-    elif view.tree.left[node] >= 0:
-        lines.append(f"... {view.n_leaves_below(node)} leaves")
-    return [
-        *lines,
-        *(cut_to_width(line, room, font) for line in (view.says(node), view.weight(node))),
-    ]
+        rest = view.sides(node)[0].removesuffix(" or missing")[len(name) :]
+        # a threshold fits, a long set gives way
+        rest = cut_to_width(rest, room - min(text_width(name, font), 0.35 * room), font)
+        return [cut_to_width(name, room - text_width(rest, font), font) + rest, *lines]
+    if view.tree.left[node] >= 0:
+        return [f"... {view.n_leaves_below(node)} leaves", *lines]
+    return lines

@@ -16,7 +16,11 @@ from gpuboost.optional import load
 
 def page_style() -> str:
     """The style sheet of all pages."""
-    return files("gpuboost.report").joinpath("page.css").read_text("utf-8")
+    return _text_of("page.css")
+
+
+def _text_of(name: str) -> str:
+    return files("gpuboost.report").joinpath(name).read_text("utf-8")
 
 
 def write_report(
@@ -37,51 +41,36 @@ def write_report(
     If ``encoded``, X and the training rows are what the estimator's ``check_rows`` returns.
     """
     target = _check_path(path)
-    _check_pair("X", X, "y", y)
+    if (X is None) != (y is None):
+        passed, lacking = ("X", "y") if y is None else ("y", "X")
+        raise ValueError(f"{passed} was given without {lacking}: a report needs both, or neither")
     if X is None and sample_weight is not None:
         raise ValueError("sample_weight was given without X and y")
-    checked = _check_timings(timings)
-    given = _check_train(train)
-    page = _page(model, X, y, sample_weight, title, given, checked, model_path, encoded)
-    with atomic_write(target) as file:
-        file.write(page.encode("utf-8"))
-
-
-def _page(
-    model: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    title: Any,
-    train: Any,
-    timings: dict[str, float],
-    model_path: Any,
-    encoded: bool,
-) -> str:
-    """The text of the page."""
+    timings = _check_timings(timings)
+    if train is not None:
+        if not isinstance(train, (tuple, list)) or len(train) not in (2, 3):
+            raise ValueError("train must be (X, y) or (X, y, sample_weight)")
+        train = (*train, None)[:3]
     jinja2 = load("jinja2", "a report")
     from gpuboost.explain.importance import mdi
     from gpuboost.report import sections
     from gpuboost.report.subject import Subject, printable
     from gpuboost.report.words import seconds
 
-    names = y if X is not None else train[1] if train is not None else None
-    subject = Subject.of(model, names, encoded)
+    subject = Subject.of(model, y if train is None or X is not None else train[1], encoded)
     sets = {}
     if X is not None:
         sets["these rows"] = sections.Judged.of(subject, subject.rows(X, y, sample_weight, "X"))
     if train is not None:
-        sets["training rows"] = sections.Judged.of(
-            subject, subject.rows(train[0], train[1], train[2], "train")
-        )
+        training_rows = subject.rows(train[0], train[1], train[2], "train")
+        sets["training rows"] = sections.Judged.of(subject, training_rows)
     main = next(iter(sets.values()), None)
     rows = main.rows if main is not None else None
-    own = mdi(model).values
-    folder = files("gpuboost.report")
+    shares = mdi(model).values
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    page: str = environment.from_string((folder / "page.html").read_text("utf-8")).render(
+    page: str = environment.from_string(_text_of("page.html")).render(
         style=page_style(),
         title=printable(type(model).__name__ if title is None else title),
         estimator=type(model).__name__,
@@ -91,13 +80,13 @@ def _page(
         only_train=X is None and train is not None,
         with_train=train is not None,
         weighted=rows is not None and rows.weighted,
-        data=sections.data(subject, rows, own) if rows is not None else None,
+        data=sections.data(subject, rows, shares) if rows is not None else None,
         curves=sections.curves(subject, rows),
         metrics=sections.metrics(subject, sets) if sets else None,
         outputs=sections.by_output(subject, main) if main is not None else [],
         n_outputs=len(subject.outputs),
         importances=sections.importances(
-            subject, rows, train[:2] if train is not None else None, own
+            subject, rows, train[:2] if train is not None else None, shares
         ),
         tree=sections.tree(subject),
         parameters=sections.parameters(model),
@@ -107,7 +96,8 @@ def _page(
         fingerprint=model.fingerprint(),
         model_path=printable("model.gb" if model_path is None else os.fspath(model_path)),
     )
-    return page
+    with atomic_write(target) as file:
+        file.write(page.encode("utf-8"))
 
 
 def _check_path(path: Any) -> Path:
@@ -120,20 +110,6 @@ def _check_path(path: Any) -> Path:
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "path must be in a folder that exists", str(target))
     return target
-
-
-def _check_pair(one: str, a: Any, other: str, b: Any) -> None:
-    if (a is None) != (b is None):
-        given, lacking = (one, other) if b is None else (other, one)
-        raise ValueError(f"{given} was given without {lacking}: a report needs both, or neither")
-
-
-def _check_train(train: Any) -> tuple[Any, Any, Any] | None:
-    if train is None:
-        return None
-    if not isinstance(train, (tuple, list)) or len(train) not in (2, 3):
-        raise ValueError("train must be (X, y) or (X, y, sample_weight)")
-    return train[0], train[1], train[2] if len(train) == 3 else None
 
 
 def _check_timings(timings: Any) -> dict[str, float]:

@@ -5,7 +5,6 @@ Metrics beside a plain baseline, confusions, calibration, curves over the rounds
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,15 +32,15 @@ def measures(output: Output, y: np.ndarray, weight: np.ndarray, answer: Answer) 
                 "MAE": scores.absolute_error(y, prediction, weight),
                 "R²": scores.r2(y, prediction, weight),
             }
-        found = {
+        of_classes = {
             "log loss": scores.log_loss(y, shares, weight),
             "accuracy": scores.accuracy(y, prediction, weight),
         }
         if output.task != "binary":
-            return found
+            return of_classes
         return {
             "AUC": scores.auc(y, shares[:, 1], weight),
-            **found,
+            **of_classes,
             "Brier score": scores.squared_error(y, shares[:, 1], weight),
         }
 
@@ -64,13 +63,12 @@ def confusion(output: Output, y: np.ndarray, weight: np.ndarray, answer: Answer)
 
 
 def precision_and_recall(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of each class: the part of its predictions that is right.
+    """Part of each class's predictions that is right, and part of its rows predicted as it.
 
-    And the part of its rows that is found; NaN where there are none.
+    They are NaN where a class has no predictions, or no rows.
     """
-    right, said, there = np.diag(table), table.sum(axis=0), table.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return right / said, right / there
+        return np.diag(table) / table.sum(axis=0), np.diag(table) / table.sum(axis=1)
 
 
 @dataclass(frozen=True)
@@ -79,9 +77,8 @@ class Calibration:
 
     predicted: np.ndarray  # (n_bins,) mean probability
     observed: np.ndarray  # (n_bins,) share of the second class
-    low: (
-        np.ndarray
-    )  # (n_bins,) where the share lies with a chance of about 95 % (Wilson's interval)
+    #: (n_bins,) where the share lies with a chance of about 95 % (Wilson's interval)
+    low: np.ndarray
     high: np.ndarray
     counts: np.ndarray  # (n_bins,) rows
 
@@ -97,11 +94,10 @@ def calibration(y: np.ndarray, weight: np.ndarray, p: np.ndarray, n_bins: int = 
         else np.empty(0)
     )
     place = np.searchsorted(edges, p)
-    total = np.bincount(place, weight)
+    total, z = np.bincount(place, weight), 1.96
     used = total > 0
     counts = np.bincount(place)[used]
-    predicted, observed = (np.bincount(place, weight * own)[used] / total[used] for own in (p, y))
-    z = 1.96
+    predicted, observed = (np.bincount(place, weight * v)[used] / total[used] for v in (p, y))
     middle = (observed + z**2 / (2 * counts)) / (1 + z**2 / counts)
     half = (
         z
@@ -120,14 +116,10 @@ def calibration(y: np.ndarray, weight: np.ndarray, p: np.ndarray, n_bins: int = 
 def roc(
     y: np.ndarray, weight: np.ndarray, p: np.ndarray, most: int = 400
 ) -> tuple[np.ndarray, np.ndarray]:
-    """False and true positive rates from the highest threshold to the lowest.
-
-    At most so many points.
-    """
+    """At most so many false and true positive rates, from the highest threshold to the lowest."""
     order = np.argsort(-p, kind="stable")
-    last = np.append(
-        np.flatnonzero(np.diff(p[order])), len(p) - 1
-    )  # of rows with equal probability
+    # of rows with equal probability
+    last = np.append(np.flatnonzero(np.diff(p[order])), len(p) - 1)
     true = np.cumsum(weight[order] * y[order])[last]
     false = np.cumsum(weight[order] * (1 - y[order]))[last]
     true, false = np.append(0.0, true) / true[-1], np.append(0.0, false) / false[-1]
@@ -140,15 +132,13 @@ def roc(
 
 def rounds_on_rows(subject: Subject, rows: Rows) -> tuple[str, list[float], int] | None:
     """(metric, its value after each round, on how many rows); None for models without rounds."""
-    plain, output = subject.plain, subject.outputs[0]
-    method = "staged_predict" if output.classes is None else "staged_predict_proba"
-    stages = getattr(plain, method, None)
+    numbers = subject.outputs[0].classes is None
+    name, score = ("RMSE", scores.rmse) if numbers else ("log loss", scores.log_loss)
+    stages = getattr(subject.plain, "staged_predict" if numbers else "staged_predict_proba", None)
     if stages is None or len(subject.outputs) > 1:
         return None
     rows = rows.sample(affordable(len(subject.trees)))
-    y, weight = rows.y[0], rows.weight
-    name, score = ("RMSE", scores.rmse) if output.classes is None else ("log loss", scores.log_loss)
-    return name, [score(y, stage, weight) for stage in stages(rows.x)], len(rows)
+    return name, [score(rows.y[0], stage, rows.weight) for stage in stages(rows.x)], len(rows)
 
 
 def affordable(n_trees: int) -> int:
@@ -165,38 +155,29 @@ def permutation(subject: Subject, rows: Rows, columns: np.ndarray) -> tuple[Impo
     NaN for other columns.
     """
     rows = rows.sample(affordable(len(subject.trees) * len(columns) * N_REPEATS))
-    whole = _losses(subject, rows, rows.x)
+    rng, x, whole = np.random.default_rng(0), rows.x.copy(), _mean_loss(subject, rows, rows.x)
     values, errors = (np.full(len(subject.names), np.nan) for _ in range(2))
-    for f, worse in _permuted(subject, rows, columns):
-        values[f], errors[f] = (worse - whole).mean(), worse.std(ddof=1) / np.sqrt(N_REPEATS)
+    losses = np.empty(N_REPEATS)
+    for f in columns:
+        for k in range(N_REPEATS):
+            x[:, f] = rows.x[rng.permutation(len(x)), f]
+            losses[k] = _mean_loss(subject, rows, x)
+        x[:, f] = rows.x[:, f]
+        values[f], errors[f] = (losses - whole).mean(), losses.std(ddof=1) / np.sqrt(N_REPEATS)
     return Importance("permutation", subject.names, values, errors), len(rows)
 
 
-def _permuted(
-    subject: Subject, rows: Rows, columns: np.ndarray
-) -> Iterator[tuple[int, np.ndarray]]:
-    """(column, loss of each repetition)."""
-    rng = np.random.default_rng(0)
-    x = rows.x.copy()
-    for f in columns:
-        losses = []
-        for _ in range(N_REPEATS):
-            x[:, f] = rows.x[rng.permutation(len(x)), f]
-            losses.append(_losses(subject, rows, x))
-        x[:, f] = rows.x[:, f]
-        yield int(f), np.array(losses)
+def _mean_loss(subject: Subject, rows: Rows, x: np.ndarray) -> float:
+    """Mean over the outputs of the loss of what the model says of x."""
+    losses = [
+        _loss(y, answer, rows.weight) for y, answer in zip(rows.y, subject.answers(x), strict=True)
+    ]
+    return float(np.mean(losses))
 
 
-def _losses(subject: Subject, rows: Rows, x: np.ndarray) -> float:
-    """Mean over the outputs of the log loss.
-
-    Or of the squared error as a part of the variance (as it is if there is none).
-    """
-    found = []
-    for y, answer in zip(rows.y, subject.answers(x), strict=True):
-        if answer.shares is not None:
-            found.append(scores.log_loss(y, answer.shares, rows.weight))
-        else:
-            loss = scores.squared_error(y, answer.prediction, rows.weight)
-            found.append(loss / (scores.variance(y, rows.weight) or 1.0))
-    return float(np.mean(found))
+def _loss(y: np.ndarray, answer: Answer, weight: np.ndarray) -> float:
+    """The log loss, or the squared error as a part of the variance (as it is if there is none)."""
+    if answer.shares is not None:
+        return scores.log_loss(y, answer.shares, weight)
+    variance = scores.variance(y, weight) or 1.0
+    return scores.squared_error(y, answer.prediction, weight) / variance

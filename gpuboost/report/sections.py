@@ -6,13 +6,12 @@ import importlib.metadata
 import inspect
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from gpuboost.explain import importance
-from gpuboost.explain.importance import Table
+from gpuboost.explain.importance import Importance, Table, mdi_oob, ufi
 from gpuboost.export.text import export_text
 from gpuboost.plots.style import shortened
 from gpuboost.report import figures, judge, summary
@@ -30,15 +29,8 @@ MOST_IMPORTANCES = 500
 #: Longest text of a cell.
 LONGEST = 48
 
-TASKS = {"binary": "classification, 2 classes", "regression": "regression"}
 MEASURES = {"mdi": "decrease of impurity", "mdi_oob": "MDI, out of bag", "ufi": "UFI, out of bag"}
-PACKAGES = {
-    "gpuboost": "gpuboost-trees",
-    "numpy": "numpy",
-    "numba": "numba",
-    "scikit-learn": "scikit-learn",
-    "matplotlib": "matplotlib",
-}
+PACKAGES = ("numpy", "numba", "scikit-learn", "matplotlib")
 
 
 @dataclass(frozen=True)
@@ -53,11 +45,11 @@ class Judged:
     def of(cls, subject: Subject, rows: Rows) -> Judged:
         """Ask the model."""
         answers = subject.answers(rows.x)
-        found = [
-            judge.measures(*one[:2], rows.weight, one[2])
-            for one in zip(subject.outputs, rows.y, answers, strict=True)
+        measures = [
+            judge.measures(output, y, rows.weight, answer)
+            for output, y, answer in zip(subject.outputs, rows.y, answers, strict=True)
         ]
-        return cls(rows, answers, found)
+        return cls(rows, answers, measures)
 
 
 # --- the head
@@ -66,57 +58,38 @@ class Judged:
 def task(subject: Subject) -> str:
     """What the model does, in words."""
     first = subject.outputs[0]
-    said = TASKS.get(
-        first.task,
-        f"classification, {len(first.labels)} {'class' if len(first.labels) == 1 else 'classes'}",
-    )
-    if len(subject.outputs) == 1:
-        return said
-    return f"{said.split(',')[0]}, {len(subject.outputs)} outputs"
+    kind = "regression" if first.classes is None else "classification"
+    if len(subject.outputs) > 1:
+        return f"{kind}, {len(subject.outputs)} outputs"
+    n = len(first.labels)
+    return kind if first.classes is None else f"{kind}, {n} {'class' if n == 1 else 'classes'}"
 
 
 def cards(
     subject: Subject, judged: Judged | None, timings: Mapping[str, float]
 ) -> list[tuple[str, str, str]]:
     """(label, figure, remark) of the figures to see first."""
-    out = []
-    if judged is not None:
-        several = len(subject.outputs) > 1
-        for name in list(judged.measures[0])[:3]:
-            values = [own[name] for own in judged.measures if name in own]
-            out.append(
-                (
-                    name,
-                    number(float(np.mean(values))),
-                    f"mean of {len(values)} outputs" if several else "",
-                )
-            )
     trees, rounds = subject.trees, subject.n_rounds
     leaves = sum(tree.n_leaves for tree in trees)
+    by_tree = f"{leaves / len(trees):,.1f} for each tree" if len(trees) > 1 else ""
+    out = [("trees", number(len(trees)), "")]
     if rounds is not None:
         trained = subject.model.n_estimators_
-        out.append(
-            (
-                "rounds",
-                number(rounds),
-                f"of {trained:,} trained" if trained > rounds else f"{len(trees):,} trees",
-            )
-        )
-    else:
-        out.append(("trees", number(len(trees)), ""))
-    out.append(
-        (
-            "leaves",
-            number(leaves),
-            f"{leaves / len(trees):,.1f} for each tree" if len(trees) > 1 else "",
-        )
-    )
-    out.append(("features", number(len(subject.names)), ""))
+        remark = f"of {trained:,} trained" if trained > rounds else f"{len(trees):,} trees"
+        out = [("rounds", number(rounds), remark)]
+    out += [("leaves", number(leaves), by_tree), ("features", number(len(subject.names)), "")]
     if judged is not None:
-        out.append(("rows", number(len(judged.rows)), "weighted" if judged.rows.weighted else ""))
-    if "fit" in timings:
-        out.append(("fit", seconds(timings["fit"]), ""))
-    return out
+        rows = ("rows", number(len(judged.rows)), "weighted" if judged.rows.weighted else "")
+        measures = [_mean_card(name, judged.measures) for name in list(judged.measures[0])[:3]]
+        out = [*measures, *out, rows]
+    return [*out, ("fit", seconds(timings["fit"]), "")] if "fit" in timings else out
+
+
+def _mean_card(name: str, measures: list[dict[str, float]]) -> tuple[str, str, str]:
+    """The card of a metric: its mean over the outputs that have it."""
+    values = [of_output[name] for of_output in measures if name in of_output]
+    remark = f"mean of {len(values)} outputs" if len(measures) > 1 else ""
+    return name, number(float(np.mean(values))), remark
 
 
 # --- data
@@ -124,9 +97,8 @@ def cards(
 
 def data(subject: Subject, rows: Rows, importances: np.ndarray) -> dict[str, Any]:
     """Features and targets of the rows."""
-    columns, n_seen = summary.columns(subject, rows.x)
-    many = len(columns) > MAX_COLUMNS
-    if many:
+    columns, n_seen = summary.columns(subject, rows)
+    if len(columns) > MAX_COLUMNS:
         columns = [columns[f] for f in np.argsort(-importances, kind="stable")]
     cells = [_cells(column, importances[column.number]) for column in columns]
     return {
@@ -146,7 +118,7 @@ def data(subject: Subject, rows: Rows, importances: np.ndarray) -> dict[str, Any
 
 def _cells(column: summary.Column, share: float) -> dict[str, Any]:
     if column.top:
-        values = [", ".join(f"{shortened(text, 16)} {percent(own)}" for text, own in column.top)]
+        values = [", ".join(f"{shortened(text, 16)} {percent(part)}" for text, part in column.top)]
     elif column.places is not None:
         values = [number(place) for place in column.places]
     else:
@@ -174,11 +146,8 @@ def _target(output: Output, y: np.ndarray) -> dict[str, Any]:
         )
         return {"name": output.name, "picture": picture, "classes": [], "n_more": 0}
     counts = np.bincount(y, minlength=len(output.classes))
-    shown = (
-        np.argsort(-counts, kind="stable")[:MAX_CLASSES]
-        if len(counts) > MAX_CLASSES
-        else np.arange(len(counts))
-    )
+    most_first = np.argsort(-counts, kind="stable")[:MAX_CLASSES]
+    shown = most_first if len(counts) > MAX_CLASSES else np.arange(len(counts))
     bars = [
         (
             output.labels[c],
@@ -200,46 +169,46 @@ def _target(output: Output, y: np.ndarray) -> dict[str, Any]:
 
 
 def curves(subject: Subject, rows: Rows | None) -> list[Picture]:
-    """Metrics by rounds: of the eval sets, or else of the rows that were given."""
+    """Metrics by rounds: of the eval sets, or else of the rows to judge the model on."""
     if getattr(subject.model, "evals_result_", None):
         return figures.curves(
             subject.model,
             "On the eval sets that the model was fitted with. A ring marks the best round of a "
             "curve.",
         )
-    found = judge.rounds_on_rows(subject, rows) if rows is not None else None
-    if found is None:
+    by_rounds = judge.rounds_on_rows(subject, rows) if rows is not None else None
+    if by_rounds is None:
         return []
-    metric, values, n_rows = found
-    said = (
+    metric, values, n_rows = by_rounds
+    return figures.curves(
+        {"these rows": {metric: values}},
         f"On {n_rows:,} of these rows, as the model was fitted without an eval set. "
         "Rows that the number of rounds was chosen by no longer tell how well the model does "
-        "on new ones."
+        "on new ones.",
     )
-    return figures.curves({"these rows": {metric: values}}, said)
 
 
 def metrics(subject: Subject, sets: dict[str, Judged]) -> dict[str, Any]:
-    """The metrics of every set and output.
+    """The metrics of every set and output, beside those of a baseline.
 
-    Beside what the mean or the class shares of the last set (the training rows) would get.
+    The baseline is the mean or the class shares of the last set, which is the training rows if
+    there are any.
     """
     main, last = next(iter(sets.values())), list(sets.values())[-1]
     lines = []
     for o, output in enumerate(subject.outputs):
         plain = judge.baseline(output, last.rows.y[o], last.rows.weight, len(main.rows))
         compared = judge.measures(output, main.rows.y[o], main.rows.weight, plain)
-        for name, value in compared.items():
-            better = "higher" if name in judge.HIGHER_IS_BETTER else "lower"
-            lines.append(
-                (
-                    output.name,
-                    name,
-                    [number(own.measures[o][name]) for own in sets.values()],
-                    number(value),
-                    better,
-                )
+        lines += [
+            (
+                output.name,
+                name,
+                [number(judged.measures[o][name]) for judged in sets.values()],
+                number(value),
+                "higher" if name in judge.HIGHER_IS_BETTER else "lower",
             )
+            for name, value in compared.items()
+        ]
     return {
         "sets": list(sets),
         "lines": lines,
@@ -251,42 +220,31 @@ def metrics(subject: Subject, sets: dict[str, Judged]) -> dict[str, Any]:
 def by_output(subject: Subject, judged: Judged) -> list[dict[str, Any]]:
     """Figures of each of the first outputs."""
     out = []
-    for output, y, answer, found in zip(
+    for output, y, answer, measures in zip(
         subject.outputs[:MAX_OUTPUTS], judged.rows.y, judged.answers, judged.measures, strict=False
     ):
-        section: dict[str, Any] = {"name": output.name, "pictures": [], "confusion": None}
-        weight = judged.rows.weight
+        pictures, confusion, weight = [], None, judged.rows.weight
         if output.classes is None:
-            left = y - answer.prediction
-            section["pictures"] = [
+            pictures = [
                 figures.predicted_and_true(output.name, y, answer.prediction),
                 figures.residuals(output.name, y, answer.prediction),
                 figures.histogram(
                     f"residuals of {output.name}",
-                    left,
+                    y - answer.prediction,
                     "true minus predicted",
                     f"Residuals of {output.name}",
                     zero=True,
                 ),
             ]
         else:
-            section["confusion"] = _confusion(output, judge.confusion(output, y, weight, answer))
-            if output.task == "binary" and answer.shares is not None:
-                section["pictures"] = _two_classes(
-                    output, y, weight, answer.shares[:, 1], found["AUC"]
-                )
-        out.append(section)
+            confusion = _confusion(output, judge.confusion(output, y, weight, answer))
+        if output.task == "binary" and answer.shares is not None:
+            label, p, area = output.labels[1], answer.shares[:, 1], measures["AUC"]
+            pictures = [figures.calibration(judge.calibration(y, weight, p), label)]
+            if not np.isnan(area):  # with one class there is no curve
+                pictures.append(figures.roc(*judge.roc(y, weight, p), area, label))
+        out.append({"name": output.name, "pictures": pictures, "confusion": confusion})
     return out
-
-
-def _two_classes(
-    output: Output, y: np.ndarray, weight: np.ndarray, p: np.ndarray, area: float
-) -> list[Picture]:
-    label = output.labels[1]
-    pictures = [figures.calibration(judge.calibration(y, weight, p), label)]
-    if not np.isnan(area):  # with one class there is no curve
-        pictures.append(figures.roc(*judge.roc(y, weight, p), area, label))
-    return pictures
 
 
 def _confusion(output: Output, table: np.ndarray) -> dict[str, Any]:
@@ -295,30 +253,22 @@ def _confusion(output: Output, table: np.ndarray) -> dict[str, Any]:
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = table / there[:, None]
     labels = output.labels
-    small = len(labels) <= MAX_CLASSES
-    order = (
-        np.arange(len(labels))
-        if small
-        else np.argsort(np.nan_to_num(recall, nan=2.0), kind="stable")
-    )
-    wrong = np.where(np.eye(len(labels), dtype=bool), 0.0, table)
-    worst = [i for i in np.argsort(-wrong, axis=None, kind="stable")[:20] if wrong.flat[i] > 0]
-    pairs = [
-        (a, b, number(table[a, b]), percent(shares[a, b]))
-        for a, b in (divmod(int(i), len(labels)) for i in worst)
-    ]
-    matrix = (
-        [
+    order, matrix = np.argsort(np.nan_to_num(recall, nan=2.0), kind="stable"), None
+    if len(labels) <= MAX_CLASSES:
+        order = np.arange(len(labels))
+        matrix = [
             [_share(*cell) for cell in zip(*row, strict=True)]
             for row in zip(shares, table, strict=True)
         ]
-        if small
-        else None
-    )
+    wrong = np.where(np.eye(len(labels), dtype=bool), 0.0, table)
+    worst = [i for i in np.argsort(-wrong, axis=None, kind="stable")[:20] if wrong.flat[i] > 0]
     return {
         "labels": [(shortened(label, 14), label) for label in labels],
         "matrix": matrix,
-        "pairs": [(labels[a], labels[b], *rest) for a, b, *rest in pairs],
+        "pairs": [
+            (labels[a], labels[b], number(table[a, b]), percent(shares[a, b]))
+            for a, b in (divmod(int(i), len(labels)) for i in worst)
+        ],
         "classes": [
             (labels[c], number(there[c]), percent(precision[c]), percent(recall[c])) for c in order
         ],
@@ -327,15 +277,9 @@ def _confusion(output: Output, table: np.ndarray) -> dict[str, Any]:
 
 def _share(share: float, weight: float) -> tuple[str, float, str]:
     """Text, strength of the colour, and the count of a cell."""
-    text = (
-        ""
-        if share == 0
-        else "–"
-        if np.isnan(share)
-        else f"{100 * share:.0f}"
-        if share >= 0.005
-        else "<1"
-    )
+    text = f"{100 * share:.0f}" if share >= 0.005 else "<1"
+    if share == 0 or np.isnan(share):
+        text = "" if share == 0 else "–"
     return text, round(float(np.nan_to_num(share)), 3), number(weight)
 
 
@@ -348,37 +292,28 @@ def importances(
     """The model's own importances beside those that rows tell which it was not grown on."""
     order = np.argsort(-main, kind="stable")
     gain = "gain" if subject.n_rounds is not None else MEASURES["mdi"]
-    found, n_rows = (
-        [importance.Importance(gain, subject.names, main, np.full(len(main), np.nan))],
-        0,
-    )
+    measures, n_rows = [Importance(gain, subject.names, main, np.full(len(main), np.nan))], 0
     if rows is not None:
         permuted, n_rows = judge.permutation(subject, rows, order[: judge.MAX_COLUMNS])
-        found.append(permuted)
+        measures.append(permuted)
     if train is not None and subject.has_bags:
-        for method in (importance.mdi_oob, importance.ufi):
-            one = method(subject.model, *train)
-            found.append(
-                importance.Importance(MEASURES[one.method], subject.names, one.values, one.errors)
-            )
-    values, errors = (
-        np.stack([one.values for one in found]),
-        np.stack([one.errors for one in found]),
-    )
-    table = Table([one.method for one in found], subject.names, values, errors)
+        out_of_bag = [method(subject.model, *train) for method in (mdi_oob, ufi)]
+        measures += [replace(one, method=MEASURES[one.method]) for one in out_of_bag]
+    table = Table.of(measures)
     lines = [_importance_line(table, f) for f in order[:MOST_IMPORTANCES]]
-    classes = subject.outputs[0].classes is not None
     return {
-        "picture": figures.importances(table, judge.MAX_COLUMNS if len(found) < 3 else 15),
+        "picture": figures.importances(table, judge.MAX_COLUMNS if len(measures) < 3 else 15),
         "methods": table.methods,
         "first": lines[: judge.MAX_COLUMNS],
         "others": lines[judge.MAX_COLUMNS :],
         "n_left_out": len(order) - len(lines),
         "n_rows": f"{n_rows:,}" if n_rows else "",
         "n_permuted": min(judge.MAX_COLUMNS, len(order)),
-        "own": gain,
-        "out_of_bag": len(found) > 2,
-        "score": "log loss" if classes else "squared error, as a part of the variance,",
+        "main": gain,
+        "out_of_bag": len(measures) > 2,
+        "score": "log loss"
+        if subject.outputs[0].classes is not None
+        else "squared error, as a part of the variance,",
         "bags_unused": subject.has_bags and train is None,
     }
 
@@ -386,7 +321,7 @@ def importances(
 def _importance_line(table: Table, f: int) -> tuple[str, str, list[str]]:
     """Short and full name of a feature, and what each measure says of it.
 
-    The first a share, the others with two standard errors.
+    The first measure is a share, the others have two standard errors.
     """
     others = [
         _with_error(*one) for one in zip(table.values[1:, f], table.errors[1:, f], strict=True)
@@ -432,10 +367,11 @@ def parameters(model: Any) -> list[tuple[str, str, str, bool]]:
     defaults = {
         name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()
     }
-    lines = []
-    for name, value in model.get_params(deep=False).items():
-        own, default = repr(value), repr(defaults[name])
-        lines.append((name, shortened(printable(own), LONGEST), default, own != default))
+    texts = [(name, repr(x), repr(defaults[name])) for name, x in model.get_params(False).items()]
+    lines = [
+        (name, shortened(printable(value), LONGEST), default, value != default)
+        for name, value, default in texts
+    ]
     return sorted(lines, key=lambda line: not line[3])
 
 
@@ -443,9 +379,5 @@ def versions() -> list[tuple[str, str]]:
     """What the page was made with."""
     from gpuboost import __version__
 
-    own = [("gpuboost", __version__), ("Python", platform.python_version())]
-    return own + [
-        (name, importlib.metadata.version(package))
-        for name, package in PACKAGES.items()
-        if name != "gpuboost"
-    ]
+    packages = [(name, importlib.metadata.version(name)) for name in PACKAGES]
+    return [("gpuboost", __version__), ("Python", platform.python_version()), *packages]

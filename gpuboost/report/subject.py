@@ -67,9 +67,7 @@ class Rows:
         if len(self) <= n:
             return self
         chosen = np.sort(np.random.default_rng(0).choice(len(self), n, replace=False))
-        return Rows(
-            self.x[chosen], [own[chosen] for own in self.y], self.weight[chosen], self.weighted
-        )
+        return Rows(self.x[chosen], [y[chosen] for y in self.y], self.weight[chosen], self.weighted)
 
 
 @dataclass(frozen=True)
@@ -88,14 +86,15 @@ class Subject:
         """Look at a fitted model; ``y`` may know the names of the targets."""
         ensemble = ensemble_of(model)
         table = getattr(model, "table_", None)
-        given = table.columns if table is not None else ensemble.names()
-        names = [printable(name) for name in given]
+        names = map(printable, table.columns if table is not None else ensemble.names())
         categories = ensemble.features.categories
-        values = {f: [printable(value) for value in known] for f, known in categories.items()}
-        return cls(model, on_numbers(model), _outputs(model, y, table), names, values, encoded)
+        values = {f: list(map(printable, known)) for f, known in categories.items()}
+        return cls(
+            model, on_numbers(model), _outputs(model, y, table), list(names), values, encoded
+        )
 
     def rows(self, X: Any, y: Any, sample_weight: Any, name: str) -> Rows:
-        """Check rows that were given; ``name`` is what errors call them."""
+        """Check rows to judge the model on; ``name`` is what errors call them."""
         x = on_host((self.plain if self.encoded else self.model).check_rows(X))
         weight = check_weight(on_host(sample_weight), len(x), f"sample_weight of {name}")
         table = np.asarray(on_host(y))
@@ -107,24 +106,24 @@ class Subject:
                 f"y of {name} must have one entry for each of the {len(x)} rows of X{columns}; "
                 f"got shape {np.shape(y)}"
             )
-        own = []
-        for output, column in zip(self.outputs, table.T, strict=True):
-            if output.classes is None:
-                own.append(check_numbers(f"y of {name}", column, len(x)))
-            else:
-                own.append(class_codes(f"y of {name}", column, output.classes))
-        return Rows(x, own, weight if weight.size else np.ones(len(x)), bool(weight.size))
+        checked = [
+            check_numbers(f"y of {name}", column, len(x))
+            if output.classes is None
+            else class_codes(f"y of {name}", column, output.classes)
+            for output, column in zip(self.outputs, table.T, strict=True)
+        ]
+        return Rows(x, checked, weight if weight.size else np.ones(len(x)), bool(weight.size))
 
     def answers(self, x: np.ndarray) -> list[Answer]:
         """What the model predicts of checked rows."""
-        found = np.asarray(self.plain.predict(x)).reshape(len(x), -1)
+        predicted = np.asarray(self.plain.predict(x)).reshape(len(x), -1).T
         if self.outputs[0].classes is None:
-            return [Answer(column.astype(np.float64), None) for column in found.T]
+            return [Answer(column.astype(np.float64), None) for column in predicted]
         shares = self.plain.predict_proba(x)
         by_output = shares if isinstance(shares, list) else [shares]
         return [
-            Answer(class_codes("the prediction", column, output.classes), own)  # type: ignore[arg-type]
-            for output, column, own in zip(self.outputs, found.T, by_output, strict=True)
+            Answer(class_codes("the prediction", column, output.classes), of_output)  # type: ignore[arg-type]
+            for output, column, of_output in zip(self.outputs, predicted, by_output, strict=True)
         ]
 
     @property
@@ -156,9 +155,8 @@ def _outputs(model: Any, y: Any, table: Any) -> list[Output]:
     elif hasattr(y, "columns") and len(y.columns) == n_outputs:
         names = list(y.columns)
     elif n_outputs == 1:
-        name = getattr(y, "name", None)
-        names = ["y" if name is None else name]
+        names = ["y" if getattr(y, "name", None) is None else y.name]
     else:
         names = [f"output {o}" for o in range(n_outputs)]
     classes: list[Any] = [None] * n_outputs if ensemble.classes is None else ensemble.classes
-    return [Output(printable(name), own) for name, own in zip(names, classes, strict=True)]
+    return [Output(printable(name), known) for name, known in zip(names, classes, strict=True)]

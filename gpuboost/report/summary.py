@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpuboost.report.subject import Subject
+from gpuboost.report.subject import Rows, Subject
 
 #: Entries that are looked at; of more, a sample of the rows.
 MAX_CELLS, MAX_ROWS = 5_000_000, 100_000
@@ -23,28 +23,22 @@ class Column:
     kind: str
     missing: float  # share of rows
     n_distinct: int
-    places: (
-        tuple[float, float, float] | None
-    )  # least, middle, greatest; None for texts and empty columns
+    #: least, middle, greatest; None for texts and empty columns
+    places: tuple[float, float, float] | None
     top: list[tuple[str, float]]  # the most frequent texts and their shares of the known ones
     bars: np.ndarray  # (n,) counts
 
 
-def columns(subject: Subject, x: np.ndarray) -> tuple[list[Column], int]:
+def columns(subject: Subject, rows: Rows) -> tuple[list[Column], int]:
     """All features, and how many rows they were looked at in."""
-    n_rows, n_features = x.shape
-    most = int(np.clip(MAX_CELLS // n_features, 1_000, MAX_ROWS))
-    if n_rows > most:
-        x = x[np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))]
+    x = rows.sample(int(np.clip(MAX_CELLS // rows.x.shape[1], 1_000, MAX_ROWS))).x
     return [
-        _column(f, subject.names[f], x[:, f], subject.values.get(f)) for f in range(n_features)
+        _column(f, name, x[:, f], subject.values.get(f)) for f, name in enumerate(subject.names)
     ], len(x)
 
 
 def _column(number: int, name: str, values: np.ndarray, texts: list[str] | None) -> Column:
-    known = np.sort(values[~np.isnan(values)] if values.dtype.kind == "f" else values).astype(
-        np.float64
-    )
+    known = np.sort(values[~np.isnan(values)]).astype(np.float64)
     missing = 1.0 - len(known) / len(values)
     distinct, counts = np.unique(known, return_counts=True)
     if not len(known):
@@ -56,21 +50,13 @@ def _column(number: int, name: str, values: np.ndarray, texts: list[str] | None)
             number, name, "text", missing, len(distinct), None, top, counts[order][:N_BARS]
         )
     places = float(known[0]), float(known[(len(known) - 1) // 2]), float(known[-1])
-    kind = (
-        "constant"
-        if len(distinct) == 1
-        else "integer"
-        if (np.floor(distinct) == distinct).all()
-        else "number"
-    )
+    kind = "integer" if (np.floor(distinct) == distinct).all() else "number"
+    kind = "constant" if len(distinct) == 1 else kind
     return Column(number, name, kind, missing, len(distinct), places, [], bars_of(known))
 
 
 def bars_of(ascending: np.ndarray) -> np.ndarray:
-    """Counts between the 1st and the 99th percentile.
-
-    So that a few far values do not hide all others.
-    """
+    """Counts between the 1st and the 99th percentile: a few far values do not hide all others."""
     finite = 0.25 * ascending[np.isfinite(ascending)]  # the span of the quarter is finite too
     if not len(finite):
         return np.empty(0)

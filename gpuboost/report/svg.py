@@ -22,7 +22,8 @@ def inline_svg(
 ) -> str:
     """Draw a figure of so many inches.
 
-    ``draw`` gets it empty, ``alt`` is for those who cannot see it, ``name`` no other figure has.
+    ``draw`` gets the empty figure. ``alt`` is for those who cannot see it. No other figure of the
+    page has the same ``name``.
     """
     with _plain_style(name, font):
         figure = load("matplotlib.figure", "a page").Figure(figsize=size, layout="constrained")
@@ -36,10 +37,7 @@ def inline_svg(
 
 @contextmanager
 def _plain_style(name: str, font: float) -> Iterator[None]:
-    """The style of matplotlib itself, whatever the user has set.
-
-    And ids that follow from the figure's name.
-    """
+    """Use the style of matplotlib itself, and ids that follow from the figure's name."""
     matplotlib = load("matplotlib", "a page")
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()
@@ -51,28 +49,26 @@ def _plain_style(name: str, font: float) -> Iterator[None]:
                 "font.sans-serif": ["DejaVu Sans", "Verdana"],
             }
         )
-        warnings.filterwarnings(
-            "ignore", "Glyph .* missing from", UserWarning
-        )  # the browser has fonts for them
+        # the browser has fonts for them
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         yield
 
 
 def _inline(svg: str, title: str, width: int) -> str:
     """The SVG as part of a page: no namespaces, no names of groups, no styles for the whole page.
 
-    A title for those who cannot see it.
+    It gets a title for those who cannot see it.
     """
     head, body = re.search(r"<svg ([^>]*)>(.*)</svg>", svg, re.DOTALL).groups()  # type: ignore[union-attr]
     box = re.search(r'viewBox="[^"]*"', head).group()  # type: ignore[union-attr]
     body = re.sub(r"<style.*?</style>", "", body, count=1, flags=re.DOTALL)
-    body = body.replace("xlink:href=", "href=")
-    body = re.sub(r'<g id="[^"]*"', "<g", body)
+    for pattern, plain in (("xlink:href=", "href="), ('<g id="[^"]*"', "<g"), (r">\s+<", "><")):
+        body = re.sub(pattern, plain, body)
     body = re.sub(
         r' (d|x|y|points|transform)="[^"]*"',
         lambda part: re.sub(r"(\.\d\d)\d+", r"\1", part.group()),
         body,
     )
-    body = re.sub(r">\s+<", "><", body)
     return (
         f'<svg role="img" {box} '
         f'style="--width:{width}px"><title>{html.escape(title)}</title>{body.strip()}</svg>'

@@ -15,6 +15,19 @@ def as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def _chain(
+    last: Callable[..., Any],
+    with_next: Callable[[Callable[..., Any], int], Callable[..., Any]],
+    n_arrays: int,
+    compiled: Callable[..., Callable[..., Any]],
+) -> Callable[..., Any]:
+    """Compile the last call, and around it one for each array, which adds an argument."""
+    call = compiled(last)
+    for k in range(n_arrays):
+        call = compiled(with_next(call, k))
+    return call
+
+
 def of_row(
     function: Callable[..., Any],
     n_arrays: int,
@@ -25,10 +38,7 @@ def of_row(
     def all_there(first: Any, arrays: Any, i: int, *rest: Any) -> Any:
         return function(*first, *rest)
 
-    call = compiled(all_there)
-    for k in range(n_arrays):
-        call = compiled(_with_value(call, k))
-    return call
+    return _chain(all_there, _with_value, n_arrays, compiled)
 
 
 def _with_value(call: Callable[..., Any], k: int) -> Callable[..., Any]:
@@ -48,10 +58,7 @@ def of_rows(
     def all_there(first: Any, arrays: Any, *rest: Any) -> Any:
         return function(*first, *rest)
 
-    call = compiled(all_there)
-    for k in range(n_arrays):
-        call = compiled(_with_array(call, k))
-    return call
+    return _chain(all_there, _with_array, n_arrays, compiled)
 
 
 def _with_array(call: Callable[..., Any], k: int) -> Callable[..., Any]:

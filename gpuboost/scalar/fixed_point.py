@@ -77,7 +77,7 @@ def pack_nearest(g: float, h: float, weight: float) -> Any:
 def pack_at_random(g: float, h: float, noise: Any) -> Any:
     """Round a pair down after adding a uniform number in [0, 1).
 
-    16 bits of the row's noise for each: right on average.
+    Each of the two gets 16 bits of the row's noise, so that it is right on average.
     """
     g_noise = np.float64(np.int32(noise & np.uint32(0xFFFF))) * (1.0 / 65536.0)
     h_noise = np.float64(np.int32(noise >> np.uint32(16))) * (1.0 / 65536.0)

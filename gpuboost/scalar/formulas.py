@@ -88,7 +88,7 @@ def softplus(x: float) -> float:
 def hash32(key: Any, x: Any) -> Any:
     """Hash a counter under a key into 32 bits that look random.
 
-    The source of all randomness, with no state and no order.
+    It is the source of all randomness, with no state and no order.
     """
     x = np.uint32(np.uint32(x) * np.uint32(0x9E3779B1) + np.uint32(key))
     x ^= x >> np.uint32(16)
@@ -104,7 +104,7 @@ def may_be_split(
 ) -> Any:
     """Whether a node of a classical tree is large enough and not too deep to look for a split.
 
-    Of one node, or of arrays of nodes.
+    The arguments are numbers of one node, or arrays of several.
     """
     enough = (n_rows >= min_samples_split) & (n_rows >= 2 * min_samples_leaf)
     return enough & (depth < max_depth)
@@ -121,9 +121,9 @@ def power_of_two_below(x: float) -> float:
 
 
 def unit_for(room: float, total: float) -> float:
-    """Value of one fixed-point step such that values whose absolute values add up to ``total``.
+    """Value of one fixed-point step.
 
-    Stay below ``room`` steps.
+    Sums of values whose absolute values add up to ``total`` stay below ``room`` steps.
     """
     return 1.0 / power_of_two_below(room / total) if total > 0.0 else 1.0
 

@@ -1,6 +1,6 @@
 """Cuts of a sorted column, as loops that every device compiles for itself.
 
-One column, one thread.
+A call works on one column, in one thread.
 """
 
 from typing import Any
