@@ -101,7 +101,6 @@ BORROWED = {
     ("kernels/cpu/_jit.py", name): "numba has no public way to ask for kept machine code"
     for name in ("_cache", "_cache_file", "_source_stamp", "_load_index")
 }
-BORROWED["kernels/cpu/backend.py", "_replace"] = "a public method of named tuples"
 
 
 def layer_of(path):

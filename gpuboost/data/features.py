@@ -49,7 +49,7 @@ class FeatureMap:
     @classmethod
     def of_numbers(cls, n_features: int) -> FeatureMap:
         """Columns that hold numbers."""
-        return cls([Feature() for _ in range(n_features)])
+        return cls([Feature()] * n_features)
 
     @classmethod
     def of_table(cls, x: Any, categorical_features: Any) -> FeatureMap:
@@ -113,11 +113,11 @@ class FeatureMap:
         """Find cuts of about equal weight, exact ones where a column has few distinct values."""
         cuts = summary.cuts(min(max_bins, MAX_VALUE_BINS), backend)
         pairs = zip(self.features, cuts, strict=True)
-        return FeatureMap([replace(feature, cuts=of_feature) for feature, of_feature in pairs])
+        return FeatureMap([Feature(old.kind, old.categories, new_cuts) for old, new_cuts in pairs])
 
     def without_cuts(self) -> FeatureMap:
         """What prediction needs: trees know their thresholds."""
-        return FeatureMap([replace(feature, cuts=np.empty(0)) for feature in self.features])
+        return FeatureMap([Feature(feature.kind, feature.categories) for feature in self.features])
 
     def cut_table(self, dtype: Any = np.float64) -> np.ndarray:
         """The cuts of all features, as ``cut_table`` makes them."""

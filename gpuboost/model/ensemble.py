@@ -125,7 +125,8 @@ class Ensemble:
 
     def raw(self, x: Any, backend: Backend, n_rounds: int | None = None) -> Any:
         """Raw scores (n_channels, n_rows), where ``x`` is; after all rounds in use by default."""
-        end = (self.used_rounds if n_rounds is None else n_rounds) * self.trees_per_round
+        n_used = len(self.trees) if self.n_used < 0 else self.n_used
+        end = n_used if n_rounds is None else n_rounds * self.trees_per_round
         out = backend.base_scores(self, x)
         backend.add_trees(x, self, 0, end, out)
         return self._combined(out, end)

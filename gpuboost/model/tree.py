@@ -13,7 +13,8 @@ from gpuboost.model.stored import OPTIONAL
 
 
 def _nothing(dtype: Any, **options: Any) -> Any:
-    return field(default_factory=lambda: np.empty(0, dtype), **options)
+    empty = np.empty(0, dtype)
+    return field(default_factory=lambda: empty, **options)
 
 
 @dataclass(frozen=True)

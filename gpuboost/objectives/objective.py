@@ -6,6 +6,7 @@ import math
 import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ class Objective:
         """Equal objectives have equal hashes."""
         return hash((self.name, self.values))
 
-    @property
+    @cached_property
     def values(self) -> tuple[float, ...]:
         """The values of the parameters, in their order."""
         return tuple(float(value) for value in self.parameters.values())

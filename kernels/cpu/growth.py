@@ -51,21 +51,27 @@ SMALL_STAGE = 1 << 14
 SCAN_COST = 1000
 
 
+#: How many fields of ``Stages`` change from tree to tree: the first ones.
+N_OF_TREE = 6
+
+
 class Stages(NamedTuple):
     """What the heavy stages work on. The arrays are described at the stages that take them."""
 
-    bins: Any
-    row_stride: int
-    columns: Any
+    # of one tree
     features: Any
     consecutive: bool
-    build_ranges: Any
-    scan_ranges: Any
-    n_bins: Any
     rows: Any
     scratch: Any
     gh: Any
     growth: Any
+    # of all trees
+    bins: Any
+    row_stride: int
+    columns: Any
+    build_ranges: Any
+    scan_ranges: Any
+    n_bins: Any
     progress: Any
     nodes: Any
     pieces: Any
