@@ -124,16 +124,8 @@ class EnsembleLike(Protocol):
         """Raw scores before the first tree, (n_channels,) float64."""
 
     @property
-    def first_channel(self) -> HostArray:
-        """Channels of each output, (n_outputs + 1,) int32."""
-
-    @property
     def tree_weights(self) -> HostArray:
         """Factors of what the trees say, (n_trees,) float64."""
-
-    @property
-    def vote(self) -> bool:
-        """Whether a leaf says 1 for its best class instead of what it holds."""
 
     @property
     def walk_arrays(self) -> tuple[HostArray, ...]:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
@@ -221,13 +222,18 @@ class Ensemble:
 
     @cached_property
     def walk_arrays(self) -> tuple[np.ndarray, ...]:
-        """(begin of each tree's nodes, nodes as ``WALK_NODE``, values, begin of sets, sets)."""
+        """(begin of each tree's nodes, nodes as ``WALK_NODE``, values, begin of sets, sets).
+
+        The values of trees that vote are votes.
+        """
         begin = begins_of([len(tree.left) for tree in self.trees])
         nodes = np.empty(begin[-1], WALK_NODE)
         for name in ("threshold", "feature", "left", "missing_left", "first_word"):
             nodes[name] = self.all_nodes(name)
+        value = self.all_nodes("value")
+        value = votes(value, self.first_channel) if self.vote else value
         first_set = begins_of([len(tree.sets) for tree in self.trees])
-        return begin, nodes, self.all_nodes("value"), first_set, self.all_nodes("sets")
+        return begin, nodes, value, first_set, self.all_nodes("sets")
 
     def all_nodes(self, name: str) -> np.ndarray:
         """An array of all trees, one after another."""
@@ -315,6 +321,14 @@ def on_numbers(model: Any) -> Any:
     plain.__dict__.pop("feature_names_in_", None)
     plain.ensemble_ = replace(ensemble, features=FeatureMap.of_numbers(ensemble.n_features))
     return plain
+
+
+def votes(value: np.ndarray, first_channel: np.ndarray) -> np.ndarray:
+    """1 for the class of highest share of each output, the first among equals."""
+    out = np.zeros_like(value)
+    for begin, end in pairwise(first_channel):
+        out[np.arange(len(value)), begin + value[:, begin:end].argmax(axis=1)] = 1.0
+    return out
 
 
 def begins_of(sizes: Any) -> np.ndarray:

@@ -10,14 +10,13 @@ import numbers
 import sys
 import warnings
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
 
 from gpuboost.backend import HostBackend
 from gpuboost.config import RANGES, check_flag, is_count, is_share
-from gpuboost.model.ensemble import Ensemble
+from gpuboost.model.ensemble import Ensemble, votes
 from gpuboost.model.tree import Tree
 from gpuboost.progress import Progress
 from gpuboost.training.trees import TREES, GrowingTree, TreeGrower, TreeParams
@@ -169,14 +168,6 @@ def balance(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
         of_class[there] = drawn.sum() / (there.sum() * drawn[there])
         factor *= of_class[codes_of_output]
     return factor
-
-
-def votes(value: np.ndarray, first_channel: np.ndarray) -> np.ndarray:
-    """1 for the class of highest share of each output, the first among equals."""
-    out = np.zeros_like(value)
-    for begin, end in pairwise(first_channel):
-        out[np.arange(len(value)), begin + value[:, begin:end].argmax(axis=1)] = 1.0
-    return out
 
 
 def out_of_bag(x: np.ndarray, ensemble: Ensemble, bags: Bags, backend: HostBackend) -> np.ndarray:

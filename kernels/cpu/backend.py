@@ -355,8 +355,7 @@ class CpuBackend:
         if not ensemble.by_blocks:
             self.team.run_kernel(
                 x.shape[0] * (end_tree - first_tree), cart_predict.sum_values, x,
-                *ensemble.walk_arrays, ensemble.tree_weights, first_tree, end_tree,
-                ensemble.first_channel, ensemble.vote, out.T,
+                *ensemble.walk_arrays, ensemble.tree_weights, first_tree, end_tree, out.T,
             )  # fmt: skip
         elif x.shape[0] <= FEW_ROWS:
             predict.predict_few(x, *ensemble.walk_arrays[:3], first_tree, end_tree, out)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuboost.dtypes import HIST_STRIDE, LEAFWISE, SYMMETRIC
-from gpuboost.kernels.cpu._jit import helper, kernel
+from gpuboost.kernels.cpu._jit import helper, inlined, kernel
 from gpuboost.kernels.cpu.frontier import keep_best, push
 from gpuboost.kernels.cpu.partition import move_pieces, partition_pieces
 from gpuboost.kernels.cpu.sharing import (
@@ -83,7 +83,7 @@ class Stages(NamedTuple):
     best_splits: Any
 
 
-@helper
+@inlined
 def begin_node(node, begin, end, depth, slot):
     """An open node without a split."""
     node.begin, node.end = begin, end
@@ -151,7 +151,7 @@ def draw_columns(growth, level, node_id, child, masks):
         choose_some(mask, p.node_features, hash32(p.column_key, 2 * node_id + 1), mask)
 
 
-@helper
+@inlined
 def best_of_ranges(splits):
     """The split of highest gain, of the lowest range among equals."""
     best = 0

@@ -11,7 +11,7 @@ level before it takes the best cut."""
 import numpy as np
 
 from gpuboost.dtypes import HIST_STRIDE
-from gpuboost.kernels.cpu._jit import helper, take_number
+from gpuboost.kernels.cpu._jit import helper, inlined, take_number
 from gpuboost.kernels.cpu.histogram import add, build, count_rows, subtract
 from gpuboost.scalar.formulas import leaf_score, plain_score
 
@@ -87,20 +87,22 @@ def score_feature(cells, counts, n_bins, total, total_count, growth, prefix, cou
             n += counts[b]
             count_prefix[b] = n
         missing_count = np.int64(counts[0])
-    has_missing = missing != 0 or missing_count != 0
+    if missing == 0 and missing_count == 0:
+        score_cuts(
+            prefix, np.int64(0), count_prefix, np.int64(0), n_bins - 1, total, total_count, growth,
+            scores[0],
+        )  # fmt: skip
+        return n_bins, 1
     # all values left, missing right is a cut too; its mirror image is not needed
-    end0 = n_bins + 1 if has_missing else n_bins
     score_cuts(
-        prefix, np.int64(0), count_prefix, np.int64(0), end0 - 1, total, total_count, growth,
+        prefix, np.int64(0), count_prefix, np.int64(0), n_bins, total, total_count, growth,
         scores[0],
     )  # fmt: skip
-    if not has_missing:
-        return end0, 1
     score_cuts(
         prefix, missing, count_prefix, missing_count, n_bins - 1, total, total_count, growth,
         scores[1],
     )  # fmt: skip
-    return end0, n_bins
+    return n_bins + 1, n_bins
 
 
 @helper
@@ -144,7 +146,7 @@ def larger_side_left(left, total):
     return np.int32(left) >= np.int32(total - left)
 
 
-@helper
+@inlined
 def set_split(split, gain, left, feature, last_bin, missing_left):
     """Fill the record of a split."""
     split.gain = gain
@@ -154,7 +156,7 @@ def set_split(split, gain, left, feature, last_bin, missing_left):
     split.missing_left = missing_left
 
 
-@helper
+@inlined
 def scan_buffers(count_pool):
     """Room to scan one feature: sums and counts up to each bin, and scores of its cuts."""
     count_prefix = np.empty(HIST_STRIDE, np.int32) if count_pool is not None else None

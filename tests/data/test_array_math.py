@@ -1,5 +1,9 @@
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gpuboost.data import array_math
 from gpuboost.scalar import formulas
@@ -18,7 +22,21 @@ def test_bits_are_those_of_the_scalar_functions(rng, name):
     assert getattr(array_math, name)(np.ones((2, 3))).shape == (2, 3)
 
 
+@given(
+    st.lists(st.floats(-1e100, 1e100).map(lambda number: number if abs(number) > 1e-80 else 0.0))
+)
+def test_sums_are_rounded_once(numbers):
+    total = math.fsum(numbers)
+    assert array_math.exact_sum(np.array(numbers, float)) == total
+
+
 def test_sums_do_not_depend_on_the_order(rng):
     x = rng.normal(size=5000) * 10.0 ** rng.integers(-20, 20, 5000)
-    assert array_math.exact_sum(x) == array_math.exact_sum(x[::-1])
+    assert array_math.exact_sum(x) == array_math.exact_sum(x[::-1]) == math.fsum(x)
     assert array_math.exact_sum(np.array([1e100, 1.0, -1e100])) == 1.0
+
+
+def test_sums_of_nothing_and_of_what_is_not_finite():
+    assert array_math.exact_sum(np.empty(0)) == 0.0
+    assert array_math.exact_sum(np.array([1.0, np.inf])) == np.inf
+    assert np.isnan(array_math.exact_sum(np.array([1.0, np.nan])))

@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 import gpuboost as gb
 from gpuboost.model import ensemble as module
-from gpuboost.model.ensemble import ensemble_of
+from gpuboost.model.ensemble import ensemble_of, votes
 
 
 @pytest.fixture
@@ -95,3 +95,13 @@ def test_pickles_leave_out_what_can_be_derived(forest, backend):
 def test_an_estimator_without_a_model_is_not_fitted():
     with pytest.raises(NotFittedError, match="RandomForestRegressor instance is not fitted yet"):
         ensemble_of(gb.RandomForestRegressor())
+
+
+def test_votes_go_to_the_first_of_the_highest():
+    value = np.array([[0.2, 0.8, 0.5, 0.5, 0.0], [0.6, 0.4, 0.1, 0.4, 0.5]])
+    np.testing.assert_array_equal(
+        votes(value, np.array([0, 2, 5])), [[0, 1, 1, 0, 0], [1, 0, 0, 0, 1]]
+    )
+
+
+@pytest.mark.parametrize("value", [0, -1, 0.0, -0.5, float("nan"), float("inf"), True, "all"])

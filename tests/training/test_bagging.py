@@ -23,7 +23,6 @@ from gpuboost.training.bagging import (
     origin_of_trees,
     out_of_bag,
     trees_to_keep,
-    votes,
 )
 from gpuboost.training.trees import TreeGrower, TreeParams
 
@@ -88,14 +87,6 @@ def test_balanced_classes_weigh_the_same_and_missing_ones_nothing():
     )
 
 
-def test_votes_go_to_the_first_of_the_highest():
-    value = np.array([[0.2, 0.8, 0.5, 0.5, 0.0], [0.6, 0.4, 0.1, 0.4, 0.5]])
-    np.testing.assert_array_equal(
-        votes(value, np.array([0, 2, 5])), [[0, 1, 1, 0, 0], [1, 0, 0, 0, 1]]
-    )
-
-
-@pytest.mark.parametrize("value", [0, -1, 0.0, -0.5, float("nan"), float("inf"), True, "all"])
 def test_bad_max_samples(value):
     with pytest.raises(
         ValueError,

@@ -77,8 +77,6 @@ def sum_values(
     weights,  # (n_trees,) float64, IN
     first_tree,
     end_tree,
-    first_channel,  # (n_outputs + 1,) int32, IN
-    vote,  # count 1 for the class of highest share instead of adding values
     out,  # (n_rows, n_channels) float64, INOUT
 ):
     """Sum of the values of each row's leaves times the trees' weights, tree by tree."""
@@ -92,14 +90,7 @@ def sum_values(
             weight = weights[t]
             for row in range(np.uint64(block * size), np.uint64(min((block + 1) * size, n_rows))):
                 leaf = values[np.uint64(begin[t]) + walk(x, row, tree_nodes, tree_sets)]
-                if vote:
-                    for o in range(first_channel.shape[0] - 1):
-                        top = first_channel[o]
-                        for c in range(first_channel[o] + 1, first_channel[o + 1]):
-                            if leaf[c] > leaf[top]:
-                                top = c
-                        out[row, top] += weight
-                elif leaf.shape[0] < n_channels:
+                if leaf.shape[0] < n_channels:
                     out[row, t % n_channels] += weight * leaf[0]
                 else:
                     for c in range(np.uint64(n_channels)):

@@ -1,7 +1,6 @@
 """Rows that walk classical trees."""
 
 import numpy as np
-import pytest
 
 from gpuboost.dtypes import WALK_NODE
 from gpuboost.kernels.cpu._jit import exposed
@@ -37,23 +36,12 @@ def test_a_leaf_for_each_row():
     np.testing.assert_array_equal(out, np.stack([LEAVES, LEAVES], axis=1))
 
 
-@pytest.mark.parametrize("vote", [False, True])
-def test_values_or_votes_are_added_up_by_the_weights_of_the_trees(rng, vote):
+def test_values_are_added_up_by_the_weights_of_the_trees(rng):
     nodes, sets = a_tree()
     values, out, weights = rng.random((5, 3)), np.ones((7, 3)), np.array([0.5])
-    first_channel, begin, first_set = (
-        np.array([0, 1, 3], np.int32),
-        np.array([0, 5]),
-        np.array([0, 2]),
-    )
-    sum_values(
-        np.zeros(1, np.int64), X, begin, nodes, values, first_set, sets, weights, 0, 1,
-        first_channel, vote, out,
-    )  # fmt: skip
-    says = values[LEAVES]
-    if vote:  # the only channel of the first output, the higher one of the second
-        says = np.stack([np.ones(7), says[:, 1] >= says[:, 2], says[:, 1] < says[:, 2]], axis=1)
-    np.testing.assert_allclose(out, 1 + 0.5 * says)
+    begin, first_set = np.array([0, 5]), np.array([0, 2])
+    sum_values(np.zeros(1, np.int64), X, begin, nodes, values, first_set, sets, weights, 0, 1, out)
+    np.testing.assert_allclose(out, 1 + 0.5 * values[LEAVES])
 
 
 def test_blocks_are_neither_too_small_nor_too_large():
