@@ -22,12 +22,12 @@ from gpuboost.cli.data_options import (
 )
 from gpuboost.cli.parameters import MODELS, check_parameters, make_model, read_parameters
 from gpuboost.estimators.base import name_columns
+from gpuboost.model.table_schema import TableSchema
 from gpuboost.objectives import scores
 from gpuboost.optional import load
 from gpuboost.report import write_report
 from gpuboost.tables import Part, TrainingData, read_training, read_validation
 from gpuboost.tables.errors import check_columns, shortened
-from gpuboost.tables.schema import TableSchema
 from gpuboost.tables.target import TASKS, Target, codes_of, settle_target
 
 SUMMARY = "train a model on a table: writes model.gb"

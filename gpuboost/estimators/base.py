@@ -35,11 +35,11 @@ from gpuboost.model.checks import check_ensemble
 from gpuboost.model.ensemble import IMPORTANCE_TYPES, Ensemble, ensemble_of
 from gpuboost.model.file import need
 from gpuboost.model.stored import SOMETIMES
+from gpuboost.model.table_schema import TableSchema
 from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import resolve_metrics
 from gpuboost.objectives.objective import Objective
 from gpuboost.progress import Progress
-from gpuboost.tables.schema import TableSchema
 from gpuboost.training.boosting import Booster, EvalSet, History, boost
 
 

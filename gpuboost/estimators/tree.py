@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.base import RegressorMixin, clone
-from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import Bunch
 
 from gpuboost.backend import HostBackend
@@ -211,6 +210,9 @@ class BaseDecisionTree(SeveralOutputs):
 
     def _held_out(self, data: Training) -> list[np.ndarray]:
         """The held-out rows of each fold, numbered among the rows that have a weight."""
+        # not with the library: importing it takes long
+        from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+
         y = data.y[:, 0] if data.one_column else data.y
         known = data.weight > 0
         number = np.cumsum(known) - 1

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from gpuboost.data.categorical import category_numbers
+from gpuboost.model.table_schema import TableSchema
 from gpuboost.progress import Progress
 from gpuboost.tables.batch import Batch, Table
 from gpuboost.tables.columns import KnownTexts, Texts, is_number, to_numbers
 from gpuboost.tables.errors import RereadTable, TableError, check_columns, shortened
-from gpuboost.tables.schema import TableSchema
 
 #: Bytes of rows that are filled together, column by column: they stay in the second-level cache.
 STRIPE = 1 << 17

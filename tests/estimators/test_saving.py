@@ -31,7 +31,7 @@ from sklearn.model_selection import KFold
 
 import gpuboost as gb
 from gpuboost.estimators.saving import ESTIMATORS
-from gpuboost.tables.schema import TableSchema
+from gpuboost.model.table_schema import TableSchema
 
 # --- the round trip
 

@@ -39,7 +39,7 @@ from gpuboost.model.file import (
     read_model,
     write_model,
 )
-from gpuboost.tables.schema import TableSchema
+from gpuboost.model.table_schema import TableSchema
 
 #: Values that a field of the header should not have, or might.
 ODD = [

@@ -102,6 +102,3 @@ def test_votes_go_to_the_first_of_the_highest():
     np.testing.assert_array_equal(
         votes(value, np.array([0, 2, 5])), [[0, 1, 1, 0, 0], [1, 0, 0, 0, 1]]
     )
-
-
-@pytest.mark.parametrize("value", [0, -1, 0.0, -0.5, float("nan"), float("inf"), True, "all"])

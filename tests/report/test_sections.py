@@ -12,8 +12,8 @@ from sklearn.datasets import load_diabetes, load_digits, load_iris
 
 import gpuboost as gb
 from gpuboost.estimators.base import name_columns
+from gpuboost.model.table_schema import TableSchema
 from gpuboost.report.words import number, percent
-from gpuboost.tables.schema import TableSchema
 
 
 def test_two_classes(cancer, tmp_path):

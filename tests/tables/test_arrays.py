@@ -5,8 +5,8 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 from table_files import read, same
 
+from gpuboost.model.table_schema import TableSchema
 from gpuboost.tables import TableError, delimited, open_table, read_validation
-from gpuboost.tables.schema import TableSchema
 
 
 def test_libsvm_names_its_columns_by_index_and_fills_in_zeros(frame, tmp_path, monkeypatch):

@@ -7,9 +7,9 @@ import pyarrow.feather
 import pytest
 from table_files import read, same
 
+from gpuboost.model.table_schema import TableSchema
 from gpuboost.tables import TableError, delimited, open_table, read_validation
 from gpuboost.tables.matrix import Growing
-from gpuboost.tables.schema import TableSchema
 
 WRITERS = {
     "t.csv": lambda frame, path: frame.to_csv(path, index=False),

@@ -87,6 +87,7 @@ def test_balanced_classes_weigh_the_same_and_missing_ones_nothing():
     )
 
 
+@pytest.mark.parametrize("value", [0, -1, 0.0, -0.5, float("nan"), float("inf"), True, "all"])
 def test_bad_max_samples(value):
     with pytest.raises(
         ValueError,

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from gpuboost.tables.schema import TableSchema
+from gpuboost.model.table_schema import TableSchema
 
 
 def test_columns_are_distinct():
