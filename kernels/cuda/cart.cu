@@ -32,9 +32,9 @@ __device__ __forceinline__ void clear(const Cells& cells, int n_codes) {
 
 __device__ __forceinline__ void add_to_cell(const Cells& cells, int code, int c, i64 value) {
     const int at = code * cells.n_cell + c;
-    const u32 own = (u32)value;
-    const u32 before = atomicAdd(&cells.low[at], own);
-    const u32 carry = before + own < own ? 1u : 0u;
+    const u32 low_word = (u32)value;
+    const u32 before = atomicAdd(&cells.low[at], low_word);
+    const u32 carry = before + low_word < low_word ? 1u : 0u;
     atomicAdd(&cells.high[at], (u32)((u64)value >> 32) + carry);
 }
 
@@ -76,17 +76,17 @@ struct NodeRows {
 };
 
 __device__ __forceinline__ void add_row(
-    const NodeRows& own, int row, int code, const Cells& cells)
+    const NodeRows& node_rows, int row, int code, const Cells& cells)
 {
-    const i64 weight = own.weight[row];
+    const i64 weight = node_rows.weight[row];
     atomicAdd(&cells.counts[code], 1);
-    if (own.with_classes) {
-        for (int o = 0; o < own.n_outputs; o++)
-            add_to_cell(cells, code, own.labels[(i64)row * own.n_outputs + o], weight);
+    if (node_rows.with_classes) {
+        for (int o = 0; o < node_rows.n_outputs; o++)
+            add_to_cell(cells, code, node_rows.labels[(i64)row * node_rows.n_outputs + o], weight);
     } else {
         add_to_cell(cells, code, 0, weight);
-        for (int o = 0; o < own.n_outputs; o++)
-            add_to_cell(cells, code, 1 + o, own.values[(i64)row * own.n_outputs + o]);
+        for (int o = 0; o < node_rows.n_outputs; o++)
+            add_to_cell(cells, code, 1 + o, node_rows.values[(i64)row * node_rows.n_outputs + o]);
     }
 }
 
@@ -181,24 +181,24 @@ __device__ __forceinline__ void keep_best(
 {
     const int lane = threadIdx.x & (WARP - 1);
     double score = no_split();
-    int found = -1;
+    int best_place = -1;
     for (int start = 0; start < 2 * n_codes; start += WARP) {
-        const double own = start + lane < 2 * n_codes ? scores[start + lane] : no_split();
+        const double mine = start + lane < 2 * n_codes ? scores[start + lane] : no_split();
         for (;;) {  // the first that is better, the first after it that is better still, ...
             const u32 hits = __ballot_sync(
                 FULL_WARP,
-                own > no_split() && (found < 0 || own > score + TIE * fabs(score)));
+                mine > no_split() && (best_place < 0 || mine > score + TIE * fabs(score)));
             if (hits == 0) break;
-            found = start + __ffs((int)hits) - 1;
-            score = __shfl_sync(FULL_WARP, own, found - start);
+            best_place = start + __ffs((int)hits) - 1;
+            score = __shfl_sync(FULL_WARP, mine, best_place - start);
         }
     }
-    if (lane > 0 || found < 0) return;
+    if (lane > 0 || best_place < 0) return;
     const double margin = TIE * fabs(best.gain);
     const bool better = best.feature < 0 || score > best.gain + margin
         || (feature < best.feature && score >= best.gain - margin);
     if (!better) return;
-    const int code = found / 2;
+    const int code = best_place / 2;
     int next = code + 1;
     while (next < n_codes && cells.counts[next] == 0) next++;
     const double left_weight = weight_up_to(cells, code, false);
@@ -208,7 +208,7 @@ __device__ __forceinline__ void keep_best(
     best.code = code;
     best.next_code = next < n_codes ? next : 0;
     // the heavier side if none is missing
-    best.missing_left = cells.counts[0] > 0 ? found % 2 : left_weight >= weight - left_weight;
+    best.missing_left = cells.counts[0] > 0 ? best_place % 2 : left_weight >= weight - left_weight;
 }
 
 extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) find_splits(
@@ -236,7 +236,7 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) find_splits(
     u32* const low = (u32*)(total + n_cell);
     const OpenNode node = nodes[blockIdx.x];
     const TreeGrowth p = growth[node.tree];
-    const NodeRows own = {
+    const NodeRows node_rows = {
         rows + node.begin, (int)(node.end - node.begin), weights + node.tree * n_rows, labels,
         with_classes ? values : values + node.tree * n_rows * n_outputs, n_outputs, with_classes};
     const Cells cells = {
@@ -249,11 +249,11 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) find_splits(
     clear(cells, max_codes);
     __syncthreads();
     bool differs = false;
-    for (int i = threadIdx.x; i < own.n; i += blockDim.x) {
-        add_row(own, own.rows[i], code % max_codes, cells);
+    for (int i = threadIdx.x; i < node_rows.n; i += blockDim.x) {
+        add_row(node_rows, node_rows.rows[i], code % max_codes, cells);
         for (int o = 0; o < n_outputs; o++)
-            differs |= labels[(i64)own.rows[i] * n_outputs + o]
-                != labels[(i64)own.rows[0] * n_outputs + o];
+            differs |= labels[(i64)node_rows.rows[i] * n_outputs + o]
+                != labels[(i64)node_rows.rows[0] * n_outputs + o];
     }
     const bool mixed = __syncthreads_or(differs);
     i64 whole = 0;
@@ -279,8 +279,8 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) find_splits(
         const u8* column = codes + feature * n_rows;
         clear(cells, n);
         __syncthreads();
-        for (int i = threadIdx.x; i < own.n; i += blockDim.x)
-            add_row(own, own.rows[i], column[own.rows[i]], cells);
+        for (int i = threadIdx.x; i < node_rows.n; i += blockDim.x)
+            add_row(node_rows, node_rows.rows[i], column[node_rows.rows[i]], cells);
         __syncthreads();
         const bool present = code > 0 && code < n && cells.counts[code] > 0;
         const int n_missing = cells.counts[0];
@@ -316,8 +316,8 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) find_splits(
             for (int missing_left = 0; missing_left < 2; missing_left++) {
                 const bool wanted = is_cut && (missing_left == 0 || n_missing > 0);
                 scores[2 * code + missing_left] = !wanted ? no_split() : tree_cut_score(
-                    p, cells, code, missing_left != 0, n_left + missing_left * n_missing, own.n,
-                    total, weight, first_channel, n_outputs);
+                    p, cells, code, missing_left != 0, n_left + missing_left * n_missing,
+                    node_rows.n, total, weight, first_channel, n_outputs);
             }
         }
         __syncthreads();

@@ -115,7 +115,7 @@ __device__ __forceinline__ void close_nodes(
 
 // Each node takes the best of what the blocks of scan_pairs found for it.
 __device__ __forceinline__ void adopt_pairs(
-    Node* nodes, const Pair* pairs, int n_pairs, const Split* found, int n_chunks, int* free_slots,
+    Node* nodes, const Pair* pairs, int n_pairs, const Split* splits, int n_chunks, int* free_slots,
     int& n_free, int* warp_sums)
 {
     const int n_tasks = 2 * n_pairs;
@@ -126,9 +126,10 @@ __device__ __forceinline__ void adopt_pairs(
         if (id >= 0) {
             int best = 0;
             for (int r = 1; r < n_chunks; r++)
-                if (found[(i64)task * n_chunks + r].gain > found[(i64)task * n_chunks + best].gain)
+                if (splits[(i64)task * n_chunks + r].gain
+                    > splits[(i64)task * n_chunks + best].gain)
                     best = r;
-            nodes[id].split = found[(i64)task * n_chunks + best];
+            nodes[id].split = splits[(i64)task * n_chunks + best];
             if (nodes[id].split.feature >= 0) id = -1;
         }
         close_nodes(id, nodes, free_slots, n_free, warp_sums);
@@ -138,7 +139,7 @@ __device__ __forceinline__ void adopt_pairs(
 // All open nodes take the level's split; a node it would leave with too small a side stays whole
 // and is asked again. A warp takes a node.
 __device__ __forceinline__ void adopt_level(
-    Node* nodes, int n_nodes, const Split* found, int n_used, const int* n_bins, const i64* pool,
+    Node* nodes, int n_nodes, const Split* splits, int n_used, const int* n_bins, const i64* pool,
     const int* count_pool, int n_features,
     const Growth& p, int* free_slots, int& n_free, int* warp_sums)
 {
@@ -146,15 +147,15 @@ __device__ __forceinline__ void adopt_level(
     if (threadIdx.x < WARP) {
         int best = threadIdx.x < n_used ? (int)threadIdx.x : 0;
         for (int j = threadIdx.x + WARP; j < n_used; j += WARP)
-            if (found[j].gain > found[best].gain) best = j;
+            if (splits[j].gain > splits[best].gain) best = j;
         for (int distance = WARP / 2; distance > 0; distance /= 2) {
             const int other = __shfl_xor_sync(FULL_WARP, best, distance);
-            if (comes_first(found[other].gain, other, found[best].gain, best)) best = other;
+            if (comes_first(splits[other].gain, other, splits[best].gain, best)) best = other;
         }
         if (threadIdx.x == 0) winner = best;
     }
     __syncthreads();
-    const Split split = found[winner];
+    const Split split = splits[winner];
     const int lane = threadIdx.x & (WARP - 1);
     if (split.feature < 0) {
         for (int start = 0; start < n_nodes; start += blockDim.x) {
@@ -198,7 +199,7 @@ __device__ __forceinline__ void adopt_level(
 
 // Note the splits that were found and choose the nodes to split in this step.
 extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) choose(
-    Node* nodes, State* state, const Growth* growth, const Pair* pairs, const Split* found,
+    Node* nodes, State* state, const Growth* growth, const Pair* pairs, const Split* splits,
     const int* n_bins, const i64* pool,
     const int* count_pool, int* free_slots,
     int* candidates,    // [max_nodes], scratch
@@ -214,10 +215,10 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) choose(
     int n_free = before.n_free;
     if (before.n_pairs > 0) {
         if (p.order == SYMMETRIC)
-            adopt_level(nodes, n_nodes, found, n_used, n_bins, pool, count_pool, n_features, p,
+            adopt_level(nodes, n_nodes, splits, n_used, n_bins, pool, count_pool, n_features, p,
                 free_slots, n_free, warp_sums);
         else
-            adopt_pairs(nodes, pairs, before.n_pairs, found, n_chunks, free_slots, n_free,
+            adopt_pairs(nodes, pairs, before.n_pairs, splits, n_chunks, free_slots, n_free,
                 warp_sums);
     }
     __syncthreads();
@@ -254,12 +255,12 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) choose(
     int n_tiles = 0;
     for (int start = 0; start < n_chosen; start += blockDim.x) {
         const int c = start + threadIdx.x;
-        int own = 0, total;
+        int node_tiles = 0, total;
         if (c < n_chosen) {
-            own = tiles_of(nodes[chosen[c]].end - nodes[chosen[c]].begin, tile_rows);
+            node_tiles = tiles_of(nodes[chosen[c]].end - nodes[chosen[c]].begin, tile_rows);
             n_left[c] = 0;
         }
-        const int before = block_exclusive_sum(own, warp_sums, total);
+        const int before = block_exclusive_sum(node_tiles, warp_sums, total);
         if (c < n_chosen) chosen_tiles[c] = n_tiles + before;
         n_tiles += total;
     }

@@ -27,8 +27,8 @@ __device__ __forceinline__ void flush_cells(
     const int* cells, int group, int n_features, int slot, i64* pool, int* count_pool)
 {
     const i64 base = ((i64)slot * n_features + group * GROUP_FEATURES) * N_CODES;
-    const int own = min(GROUP_FEATURES, n_features - group * GROUP_FEATURES) * N_CODES;
-    for (int c = threadIdx.x; c < own; c += blockDim.x) {
+    const int group_cells = min(GROUP_FEATURES, n_features - group * GROUP_FEATURES) * N_CODES;
+    for (int c = threadIdx.x; c < group_cells; c += blockDim.x) {
         const i64 sums = cells[c] * 4294967296ll + cells[GROUP_CELLS + c];
         if (sums != 0) atomicAdd((u64*)&pool[base + c], (u64)sums);
         if (COUNT_ROWS && cells[2 * GROUP_CELLS + c] != 0)
@@ -63,7 +63,7 @@ __device__ __forceinline__ u32 used_in_group(const u8* used, int group, int n_fe
 extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS, 2) build_histograms(
     const u8* bins,          // [n_groups][n_rows][GROUP_FEATURES]
     // [2][n_rows]: the rows of a node are in the buffer of its depth's parity
-    const int* rows,       
+    const int* rows,
     const i64* gh,           // [n_rows]
     const u8* used,          // [n_features]: features of this tree
     const Node* nodes,
@@ -98,9 +98,9 @@ extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS, 2) build_histogr
             __syncthreads();
             which++;
         }
-        const Tile own = tile_of(tile, which, built, built_tiles, nodes, rows, n_rows, tile_rows);
-        for (i64 i = own.begin + threadIdx.x; i < own.end; i += blockDim.x) {
-            const int row = own.rows[i];
+        const Tile part = tile_of(tile, which, built, built_tiles, nodes, rows, n_rows, tile_rows);
+        for (i64 i = part.begin + threadIdx.x; i < part.end; i += blockDim.x) {
+            const int row = part.rows[i];
             const i64 pair = gh[row];
             const int g = gradient_of(pair), h = hessian_of(pair);
 #if GROUP_FEATURES == 16
@@ -132,14 +132,14 @@ extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS, 2) build_histogr
     const int n_built = state->n_built, n_tiles = built_tiles[n_built], group = blockIdx.y;
     const u32 mask = used_in_group(used, group, n_features);
     for (int tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
-        const Tile own = find_tile(tile, n_built, built, built_tiles, nodes, rows, n_rows,
+        const Tile part = find_tile(tile, n_built, built, built_tiles, nodes, rows, n_rows,
             tile_rows);
-        for (i64 i = own.begin + threadIdx.x; i < own.end; i += blockDim.x) {
-            const int row = own.rows[i];
+        for (i64 i = part.begin + threadIdx.x; i < part.end; i += blockDim.x) {
+            const int row = part.rows[i];
             for (int k = 0; k < GROUP_FEATURES; k++) {
                 if (mask >> k & 1) {
                     const int f = group * GROUP_FEATURES + k;
-                    const i64 c = ((i64)own.node->slot * n_features + f) * N_CODES
+                    const i64 c = ((i64)part.node->slot * n_features + f) * N_CODES
                         + bins[bin_at(n_rows, row, f)];
                     atomicAdd((u64*)&pool[c], (u64)gh[row]);
                     if (COUNT_ROWS) atomicAdd(&count_pool[c], 1);

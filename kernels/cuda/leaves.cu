@@ -40,11 +40,11 @@ extern "C" __global__ void __launch_bounds__(LEAF_THREADS, 1) sum_leaves(
         h_scale = 1.0 / growth->fine_hessian_unit;
     const int n_leaves = state->n_leaves, n_tiles = leaf_tiles[n_leaves];
     for (int tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
-        const Tile own = find_tile(tile, n_leaves, leaves, leaf_tiles, nodes, rows, n_rows,
+        const Tile part = find_tile(tile, n_leaves, leaves, leaf_tiles, nodes, rows, n_rows,
             tile_rows);
         i64 total_g = 0, total_h = 0;
-        for (i64 i = own.begin + threadIdx.x; i < own.end; i += blockDim.x) {
-            const int row = own.rows[i];
+        for (i64 i = part.begin + threadIdx.x; i < part.end; i += blockDim.x) {
+            const int row = part.rows[i];
             const double w = weighted ? weight[row] : 1.0;
             total_g += (i64)floor(g[row] * w * g_scale + 0.5);
             total_h += (i64)floor(h[row] * w * h_scale + 0.5);
@@ -52,8 +52,8 @@ extern "C" __global__ void __launch_bounds__(LEAF_THREADS, 1) sum_leaves(
         total_g = warp_sum(total_g);
         total_h = warp_sum(total_h);
         if ((threadIdx.x & (WARP - 1)) == 0) {
-            atomicAdd((u64*)&sums[2 * own.which], (u64)total_g);
-            atomicAdd((u64*)&sums[2 * own.which + 1], (u64)total_h);
+            atomicAdd((u64*)&sums[2 * part.which], (u64)total_g);
+            atomicAdd((u64*)&sums[2 * part.which + 1], (u64)total_h);
         }
     }
 }
@@ -95,10 +95,10 @@ extern "C" __global__ void __launch_bounds__(LEAF_THREADS, 1) add_leaf_values(
 {
     const int n_leaves = state->n_leaves, n_tiles = leaf_tiles[n_leaves];
     for (int tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
-        const Tile own = find_tile(tile, n_leaves, leaves, leaf_tiles, nodes, rows, n_rows,
+        const Tile part = find_tile(tile, n_leaves, leaves, leaf_tiles, nodes, rows, n_rows,
             tile_rows);
-        const double value = values[leaves[own.which]];
-        for (i64 i = own.begin + threadIdx.x; i < own.end; i += blockDim.x)
-            raw[own.rows[i]] += value;
+        const double value = values[leaves[part.which]];
+        for (i64 i = part.begin + threadIdx.x; i < part.end; i += blockDim.x)
+            raw[part.rows[i]] += value;
     }
 }

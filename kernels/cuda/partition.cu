@@ -15,16 +15,16 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) count_lefts(
     __shared__ int warp_sums[PARTITION_WARPS];
     const int n_chosen = state->n_chosen, n_tiles = chosen_tiles[n_chosen];
     for (int tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
-        const Tile own = find_tile(tile, n_chosen, chosen, chosen_tiles, nodes, rows, n_rows,
+        const Tile part = find_tile(tile, n_chosen, chosen, chosen_tiles, nodes, rows, n_rows,
             tile_rows);
-        const Split split = own.node->split;
+        const Split split = part.node->split;
         int count = 0, total;
-        for (i64 i = own.begin + threadIdx.x; i < own.end; i += blockDim.x)
-            count += !goes_right(bins[bin_at(n_rows, own.rows[i], split.feature)], split);
+        for (i64 i = part.begin + threadIdx.x; i < part.end; i += blockDim.x)
+            count += !goes_right(bins[bin_at(n_rows, part.rows[i], split.feature)], split);
         block_exclusive_sum(count, warp_sums, total);
         if (threadIdx.x == 0) {
             tile_lefts[tile] = total;
-            atomicAdd(&n_left[own.which], total);
+            atomicAdd(&n_left[part.which], total);
         }
     }
 }
@@ -38,27 +38,27 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) scatter_rows(
     __shared__ int warp_sums[PARTITION_WARPS];
     const int n_chosen = state->n_chosen, n_tiles = chosen_tiles[n_chosen];
     for (int tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
-        const Tile own = find_tile(tile, n_chosen, chosen, chosen_tiles, nodes, rows, n_rows,
+        const Tile part = find_tile(tile, n_chosen, chosen, chosen_tiles, nodes, rows, n_rows,
             tile_rows);
-        const Split split = own.node->split;
-        int* target = rows + ((own.node->depth + 1) & 1) * n_rows;
+        const Split split = part.node->split;
+        int* target = rows + ((part.node->depth + 1) & 1) * n_rows;
         int lefts = 0, lefts_before;
-        for (int t = chosen_tiles[own.which] + threadIdx.x; t < tile; t += blockDim.x)
+        for (int t = chosen_tiles[part.which] + threadIdx.x; t < tile; t += blockDim.x)
             lefts += tile_lefts[t];
         block_exclusive_sum(lefts, warp_sums, lefts_before);
-        i64 left_at = own.node->begin + lefts_before;
-        i64 right_at = own.begin + n_left[own.which] - lefts_before;
-        for (i64 start = own.begin; start < own.end; start += blockDim.x) {
+        i64 left_at = part.node->begin + lefts_before;
+        i64 right_at = part.begin + n_left[part.which] - lefts_before;
+        for (i64 start = part.begin; start < part.end; start += blockDim.x) {
             const i64 i = start + threadIdx.x;
-            const bool mine = i < own.end;
-            const int row = mine ? own.rows[i] : 0;
+            const bool mine = i < part.end;
+            const int row = mine ? part.rows[i] : 0;
             const bool left = mine && !goes_right(bins[bin_at(n_rows, row, split.feature)], split);
             int n_lefts;
             const int rank = block_exclusive_sum(left ? 1 : 0, warp_sums, n_lefts);
             if (left) target[left_at + rank] = row;
             else if (mine) target[right_at + threadIdx.x - rank] = row;
             left_at += n_lefts;
-            right_at += min((i64)blockDim.x, own.end - start) - n_lefts;
+            right_at += min((i64)blockDim.x, part.end - start) - n_lefts;
         }
     }
     // histograms that the next kernel adds to start from zero

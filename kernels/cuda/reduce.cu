@@ -1,8 +1,8 @@
 // Float sums in the one order of all devices: see kernels/cpu/gradients.py. A block of LANES
 // threads takes SUM_BLOCK rows.
 
-__device__ __forceinline__ double fold(double own, double* lanes) {
-    lanes[threadIdx.x] = own;
+__device__ __forceinline__ double fold(double value, double* lanes) {
+    lanes[threadIdx.x] = value;
     __syncthreads();
     for (int step = LANES / 2; step > 0; step /= 2) {
         if (threadIdx.x < step) lanes[threadIdx.x] += lanes[threadIdx.x + step];

@@ -17,13 +17,13 @@ __device__ __forceinline__ Best better(Best a, Best b) {
     return b.score > a.score || (b.score == a.score && b.key < a.key) ? b : a;
 }
 
-__device__ __forceinline__ Best warp_best(Best own) {
+__device__ __forceinline__ Best warp_best(Best best) {
     for (int distance = WARP / 2; distance > 0; distance /= 2) {
-        const Best other = {__shfl_xor_sync(FULL_WARP, own.score, distance),
-            __shfl_xor_sync(FULL_WARP, own.key, distance)};
-        own = better(own, other);
+        const Best other = {__shfl_xor_sync(FULL_WARP, best.score, distance),
+            __shfl_xor_sync(FULL_WARP, best.key, distance)};
+        best = better(best, other);
     }
-    return own;
+    return best;
 }
 
 __device__ __forceinline__ bool enough_rows(int n_left, i64 n, const Growth& p) {
@@ -93,10 +93,10 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
     const int* features,  // [n_used]
     const int* n_bins,    // [n_features]
     // [2 * max_pairs][n_used]: features each child may use; not read if they may use all
-    const u8* masks,    
+    const u8* masks,
     i64* pool,
     int* count_pool,
-    Split* found,         // [2 * max_pairs][gridDim.y]
+    Split* best_splits,   // [2 * max_pairs][gridDim.y]
     int n_used,
     int n_features,
     int chunk_features,   // features of a block
@@ -146,16 +146,17 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
             if (masked && masks[(i64)(2 * which + side) * n_used + j] == 0) continue;
             const Node& node = nodes[side == 0 ? pair.small : pair.large];
             i64 left, missing;
-            const Best own = scan_feature(cells[side], counts[side], n_bins[f], totals[side],
+            const Best of_feature = scan_feature(cells[side], counts[side], n_bins[f], totals[side],
                 node.end - node.begin, p, left, missing);
-            if (own.score > best[side].score) {  // features ascend: the lowest of equals stays
-                best[side] = own;
+            // features ascend: the lowest of equals stays
+            if (of_feature.score > best[side].score) {
+                best[side] = of_feature;
                 split[side].left = left;
                 split[side].feature = f;
-                split[side].bin = own.key >> 1;
+                split[side].bin = of_feature.key >> 1;
                 // missing values that training has not seen go to the heavier side
                 split[side].missing_left = missing == 0
-                    ? hessian_of(left) >= hessian_of(totals[side] - left) : own.key & 1;
+                    ? hessian_of(left) >= hessian_of(totals[side] - left) : of_feature.key & 1;
             }
         }
     }
@@ -182,7 +183,7 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
         out.gain = 0.0;
         out.feature = -1;
     }
-    found[(i64)(2 * which + side) * gridDim.y + blockIdx.y] = out;
+    best_splits[(i64)(2 * which + side) * gridDim.y + blockIdx.y] = out;
 }
 
 // Symmetric growth: one split for all open nodes. A block takes one feature, a thread one bin;
@@ -197,7 +198,7 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
     const u8* masks,
     i64* pool,
     int* count_pool,
-    Split* found,  // [n_used]
+    Split* best_splits,  // [n_used]
     int n_features,
     int masked)
 {
@@ -222,15 +223,15 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
         any_missing = 0;
         for (int i = 0; i < state->n_nodes; i++)
             if (nodes[i].open) {
-                const i64 own = nodes[i].slot * slot_cells + at;
-                if (pool[own] != 0 || (COUNT_ROWS && count_pool[own] != 0)) any_missing = 1;
+                const i64 place = nodes[i].slot * slot_cells + at;
+                if (pool[place] != 0 || (COUNT_ROWS && count_pool[place] != 0)) any_missing = 1;
             }
     }
     const bool is_root = state->n_nodes == 1;
     i64 root_sums = 0;
     if (is_root) {
-        const i64 own = pool[nodes[0].slot * slot_cells + (i64)features[0] * N_CODES + bin];
-        block_exclusive_sum(own, warp_sums, root_sums);
+        const i64 root_cell = pool[nodes[0].slot * slot_cells + (i64)features[0] * N_CODES + bin];
+        block_exclusive_sum(root_cell, warp_sums, root_sums);
         if (j == 0 && threadIdx.x == 0) nodes[0].sums = root_sums;
     }
     double gain[2] = {0.0, 0.0}, size = 0.0;
@@ -239,9 +240,9 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
         if (!nodes[i].open) continue;
         const i64 total = is_root ? root_sums : nodes[i].sums,
             n_rows = nodes[i].end - nodes[i].begin;
-        const i64 own = nodes[i].slot * slot_cells + at;
-        const i64 cell = pool[own];
-        const int count = COUNT_ROWS ? count_pool[own] : 0;
+        const i64 place = nodes[i].slot * slot_cells + at;
+        const i64 cell = pool[place];
+        const int count = COUNT_ROWS ? count_pool[place] : 0;
         __syncthreads();  // the previous node's missing sums have been read
         if (bin == 0) {
             missing_sums = cell;
@@ -299,5 +300,5 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
         out.bin = best.key >> 1;
         out.missing_left = missing_somewhere ? best.key & 1 : heavier_left;
     }
-    found[j] = out;
+    best_splits[j] = out;
 }

@@ -141,9 +141,9 @@ static void resume(Thread& thread) {
 #ifdef __x86_64__
     switch_fiber(&scheduler, thread.context);
 #else
-    ucontext_t own;
-    scheduler = &own;
-    swapcontext(&own, (ucontext_t*)thread.context);
+    ucontext_t here;
+    scheduler = &here;
+    swapcontext(&here, (ucontext_t*)thread.context);
 #endif
     if (thread.state == DONE) {
         free_stacks.push_back(thread.stack);
@@ -185,22 +185,23 @@ static void finish_warp_op(Thread* lanes, unsigned mask) {
     const WarpOp op = running->op;
     for (unsigned lane = 0; lane < WARP; lane++) {
         if (!(mask >> lane & 1)) continue;
-        Thread& own = lanes[lane];
-        const int base = lane & ~(own.width - 1);
+        Thread& self = lanes[lane];
+        const int base = lane & ~(self.width - 1);
         int source = lane;
-        if (op == SHUFFLE) source = base + (own.argument & (own.width - 1));
-        if (op == SHUFFLE_UP && (int)lane - own.argument >= base) source = lane - own.argument;
-        if (op == SHUFFLE_DOWN && (int)lane + own.argument < base + own.width)
-            source = lane + own.argument;
-        if (op == SHUFFLE_XOR) source = lane ^ own.argument;
-        if (!(mask >> source & 1)) fail("a shuffle reads a lane that does not take part", own.line);
-        own.result = lanes[source].value;
+        if (op == SHUFFLE) source = base + (self.argument & (self.width - 1));
+        if (op == SHUFFLE_UP && (int)lane - self.argument >= base) source = lane - self.argument;
+        if (op == SHUFFLE_DOWN && (int)lane + self.argument < base + self.width)
+            source = lane + self.argument;
+        if (op == SHUFFLE_XOR) source = lane ^ self.argument;
+        if (!(mask >> source & 1))
+            fail("a shuffle reads a lane that does not take part", self.line);
+        self.result = lanes[source].value;
         if (op == BALLOT || op == MATCH) {
-            own.result = 0;
+            self.result = 0;
             for (unsigned other = 0; other < WARP; other++)
                 if (mask >> other & 1
-                    && (op == BALLOT ? lanes[other].value != 0 : lanes[other].value == own.value))
-                    own.result |= 1u << other;
+                    && (op == BALLOT ? lanes[other].value != 0 : lanes[other].value == self.value))
+                    self.result |= 1u << other;
         }
     }
     for (unsigned lane = 0; lane < WARP; lane++)
@@ -313,7 +314,7 @@ static void check_byte(Region& region, Byte& byte, AccessKind kind, const void* 
         byte = Byte{};
         byte.stamp = now;
     }
-    const unsigned own = own_number();
+    const unsigned number = own_number();
     if (region.shared && kind != WRITE && !byte.known)
         note("uninitialised shared memory", &region, where, nullptr);
     if (byte.written && !(kind == ATOMIC && byte.written_atomically)
@@ -322,9 +323,9 @@ static void check_byte(Region& region, Byte& byte, AccessKind kind, const void* 
     if (kind == READ) {
         byte.read_by_blocks |= byte.read && !in_this_block(byte.reader);
         byte.read_by_many = byte.read && byte.reader_epoch == barrier_epoch
-            && (byte.reader != own || byte.read_by_many);
+            && (byte.reader != number || byte.read_by_many);
         byte.read = true;
-        byte.reader = own;
+        byte.reader = number;
         byte.reader_epoch = barrier_epoch;
         byte.reader_warp_epoch = running->warp_epoch;
         byte.read_at = where;
@@ -333,12 +334,12 @@ static void check_byte(Region& region, Byte& byte, AccessKind kind, const void* 
     if (byte.read
         && (byte.read_by_blocks
             || !in_order(byte.reader, byte.reader_epoch, byte.reader_warp_epoch)
-            || (byte.read_by_many && byte.reader == own && byte.reader_epoch == barrier_epoch)))
+            || (byte.read_by_many && byte.reader == number && byte.reader_epoch == barrier_epoch)))
         note("race", &region, where, byte.read_at);
     byte.written = byte.known = true;
     byte.written_atomically = kind == ATOMIC;
     byte.read = byte.read_by_many = false;
-    byte.writer = own;
+    byte.writer = number;
     byte.writer_epoch = barrier_epoch;
     byte.writer_warp_epoch = running->warp_epoch;
     byte.written_at = where;
@@ -351,9 +352,9 @@ static unsigned occurrence_of(const void* where) {
 static void count_access(
     const Region& region, const char* address, unsigned size, AccessKind kind, const void* where)
 {
-    KernelCounts& own = counts[kernel_name];
+    KernelCounts& sums = counts[kernel_name];
     if (kind == ATOMIC) {
-        (region.shared ? own.shared_atomics : own.global_atomics)++;
+        (region.shared ? sums.shared_atomics : sums.global_atomics)++;
         if (region.shared)
             shared_atomics.push_back({where, running->position.warp, occurrence_of(where),
                 (u64)(address - region.begin) / 4 % 32});
@@ -364,7 +365,7 @@ static void count_access(
     std::vector<Request>& requests = (kind == READ ? loads : stores)[region.name];
     for (u64 sector = (u64)address / 32; sector <= ((u64)address + size - 1) / 32; sector++)
         requests.push_back({where, running->position.warp, occurrence, sector});
-    (kind == READ ? own.load_bytes : own.store_bytes) += size;
+    (kind == READ ? sums.load_bytes : sums.store_bytes) += size;
 }
 
 static void access(const void* pointer, unsigned size, AccessKind kind, const void* where) {
@@ -417,9 +418,9 @@ static u64 distinct(std::vector<Request>& requests) {
 static u64 passes(std::vector<Request>& requests) {
     std::map<std::tuple<const void*, unsigned, unsigned>, std::vector<unsigned>> banks;
     for (const Request& r : requests) {
-        std::vector<unsigned>& own = banks[{r.where, r.warp, r.occurrence}];
-        own.resize(32);
-        own[r.unit]++;
+        std::vector<unsigned>& by_unit = banks[{r.where, r.warp, r.occurrence}];
+        by_unit.resize(32);
+        by_unit[r.unit]++;
     }
     requests.clear();
     u64 n = 0;
@@ -429,16 +430,16 @@ static u64 passes(std::vector<Request>& requests) {
 }
 
 static void count_block() {
-    KernelCounts& own = counts[kernel_name];
-    own.threads += threads.size();
+    KernelCounts& sums = counts[kernel_name];
+    sums.threads += threads.size();
     for (auto& entry : loads) {
         const u64 n = distinct(entry.second);
-        own.load_sectors += n;
+        sums.load_sectors += n;
         if (entry.first != "global memory")
             counts[std::string(kernel_name) + ":" + entry.first].load_sectors += n;
     }
-    for (auto& entry : stores) own.store_sectors += distinct(entry.second);
-    own.shared_atomic_passes += passes(shared_atomics);
+    for (auto& entry : stores) sums.store_sectors += distinct(entry.second);
+    sums.shared_atomic_passes += passes(shared_atomics);
     occurrences.clear();
 }
 
