@@ -9,7 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LINES = [
-    ["dtypes", "exchange", "scalar", "optional", "atomic_files", "progress"],
+    ["dtypes"],
+    ["exchange", "scalar", "optional", "atomic_files", "progress"],
     ["config", "objectives"],
     ["backend"],
     ["data"],
