@@ -24,8 +24,8 @@ from gpuboost.training.boosting import Booster
 #: What to do if a device is there but does not do its work.
 ADVICE = (
     "Check that driver, CuPy and numba-cuda are for the same CUDA version (nvidia-smi, and the "
-    "packages above), remove CuPy's kernel cache "
-    "(~/.cupy), run pytest -m gpu, and report what it says. Until then use device='cpu': it "
+    "packages above), remove the kernels that are kept (~/.cupy, ~/.cache/gpuboost), "
+    "run pytest -m gpu, and report what it says. Until then use device='cpu': it "
     "gives the same model."
 )
 PACKAGES = (
