@@ -259,7 +259,7 @@ def _kernel_rates(n_rows: int) -> tuple[dict[str, tuple[float, str]], dict[str, 
     rates = {
         "histogram": (x.size / seconds.pop("build_histograms"), "(row, feature)"),
         "split scan": (256 * x.shape[1] / seconds.pop("scan_pairs"), "bins"),
-        "partition": (n_rows / (seconds.pop("count_lefts") + seconds.pop("scatter_rows")), "rows"),
+        "partition": (n_rows / (seconds.pop("count_lefts") + seconds.pop("divide_nodes")), "rows"),
         "prediction": (n_rows * model.n_estimators / predicting[0], "(row, tree)"),
     }
     return rates, seconds

@@ -335,7 +335,7 @@ class CudaBackend:
             "growth",
             "draw_features",
             (1,),
-            (1,),
+            (32,),
             (growth, out, mask, np.int32(n_features), np.int32(out.size)),
         )
 

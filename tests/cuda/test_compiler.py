@@ -34,7 +34,7 @@ DYNAMIC = {"build_histograms": 2 * GROUP_BYTES, "find_splits": CELL_BYTES}
 def threads_of(kernel, source):
     """Threads from the kernel's launch bounds."""
     bounds = source.split(f") {kernel}(")[0].rsplit("__launch_bounds__(", 1)[-1].split(",")[0]
-    constants = {**compiler.THREADS, "N_CODES": 256, "LANES": 128}
+    constants = {**compiler.THREADS, "N_CODES": 256, "LANES": 128, "WARP": 32}
     return constants.get(bounds, 256)
 
 
@@ -75,6 +75,21 @@ def test_compiles_without_spills_as_the_table_says(version, architecture, file):
 def test_the_histogram_kernel_fills_half_a_multiprocessor(architecture):
     table = json.loads(TABLE.read_text())
     assert table["cu12"][f"sm_{architecture}"]["histogram"]["build_histograms"]["occupancy"] >= 50
+
+
+@pytest.mark.parametrize("group_features", [16, 32])
+def test_the_page_says_what_groups_of_features_take(group_features):
+    """docs/cuda.md: groups of 32 would need an opt-in to more shared memory, and lose threads."""
+    lines = (Path(__file__).parents[2] / "docs" / "cuda.md").read_text().splitlines()
+    (head,) = (line for line in lines if "percent | sm_75 |" in line)
+    (row,) = (line for line in lines if f"| {group_features} features, " in line)
+    table = json.loads(TABLE.read_text())["cu12"]
+    for name, said in zip(head.split("|")[2:-1], row.split("|")[2:-1], strict=True):
+        kernel = table[name.strip()]["histogram"]["build_histograms"]
+        architecture, shared_bytes = int(name.strip()[3:]), group_features * 256 * 2 * 4
+        assert f"{shared_bytes // 1024} KiB" in row
+        percent, _ = compiling.occupancy(architecture, 512, kernel["registers"], shared_bytes)
+        assert percent == int(said)
 
 
 @pytest.mark.parametrize("file", compiler.FILES)
