@@ -29,6 +29,10 @@ LAUNCH_US = 2.5  # a kernel launched from the host
 GRAPH_LAUNCH_US = 1.3  # a kernel of a replayed graph
 SYNC_US = 10.0
 SAMPLE_ROWS = 16_384
+#: Kernels whose work follows the nodes, not the rows.
+SMALL_KERNELS = (
+    "choose", "list_leaves", "sum_children", "leaf_values", "scan_pairs", "scan_level"
+)  # fmt: skip
 
 
 def count_tree(n_features: int, depth: int) -> dict[str, dict[str, int]]:
@@ -65,12 +69,7 @@ def estimate(counts: dict[str, dict[str, int]], n_rows: int, gpu: str) -> dict[s
     for name, c in counts.items():
         if ":" in name:
             continue
-        grows = (
-            factor
-            if name
-            not in ("choose", "settle", "leaf_values", "list_leaves", "scan_pairs", "scan_level")
-            else 1.0
-        )
+        grows = 1.0 if name in SMALL_KERNELS else factor
         traffic = 32 * (c["load_sectors"] + c["store_sectors"]) * grows / bandwidth / 1e3
         atomics = c["shared_atomic_passes"] * grows / n_multiprocessors / clock / 1e3
         out[name] = max(traffic, atomics, GRAPH_LAUNCH_US * c["launches"])

@@ -28,6 +28,7 @@ from gpuboost.exchange import (
     LinkLike,
     MetricLike,
     ObjectiveLike,
+    QuotientLike,
     ScoreLike,
 )
 
@@ -94,6 +95,11 @@ class Boosting(Protocol):
         arrays: DeviceArray,
     ) -> ScoreLike:
         """Weighted mean of a metric's row function."""
+
+    def area_under_curve(
+        self, metric: QuotientLike, y: DeviceArray, raw: DeviceArray, weight: DeviceArray
+    ) -> ScoreLike:
+        """Area under the ROC curve of the first output, a metric of two sums."""
 
     def mix_key(self, seed: int, a: int = 0, b: int = 0, c: int = 0) -> np.uint32:
         """A key for one purpose."""

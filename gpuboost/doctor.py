@@ -24,8 +24,8 @@ from gpuboost.training.boosting import Booster
 #: What to do if a device is there but does not do its work.
 ADVICE = (
     "Check that driver, CuPy and numba-cuda are for the same CUDA version (nvidia-smi, and the "
-    "packages above), remove CuPy's kernel cache "
-    "(~/.cupy), run pytest -m gpu, and report what it says. Until then use device='cpu': it "
+    "packages above), remove the kernels that are kept (~/.cupy, ~/.cache/gpuboost), "
+    "run pytest -m gpu, and report what it says. Until then use device='cpu': it "
     "gives the same model."
 )
 PACKAGES = (
@@ -259,7 +259,7 @@ def _kernel_rates(n_rows: int) -> tuple[dict[str, tuple[float, str]], dict[str, 
     rates = {
         "histogram": (x.size / seconds.pop("build_histograms"), "(row, feature)"),
         "split scan": (256 * x.shape[1] / seconds.pop("scan_pairs"), "bins"),
-        "partition": (n_rows / (seconds.pop("count_lefts") + seconds.pop("scatter_rows")), "rows"),
+        "partition": (n_rows / (seconds.pop("count_lefts") + seconds.pop("divide_nodes")), "rows"),
         "prediction": (n_rows * model.n_estimators / predicting[0], "(row, tree)"),
     }
     return rates, seconds

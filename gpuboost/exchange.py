@@ -47,7 +47,14 @@ class ScoreLike(Protocol):
         """The value; waits for it."""
 
 
-class MetricLike(Protocol):
+class QuotientLike(Protocol):
+    """A metric that is a function of two sums."""
+
+    def score(self, total: float, total_weight: float, /) -> ScoreLike:
+        """The metric from the sums over all rows."""
+
+
+class MetricLike(QuotientLike, Protocol):
     """A metric that is the weighted mean of a function of each row."""
 
     @property
@@ -65,9 +72,6 @@ class MetricLike(Protocol):
     @property
     def parameters(self) -> tuple[float, ...]:
         """Its last arguments."""
-
-    def score(self, total: float, total_weight: float) -> ScoreLike:
-        """The metric from the sums over all rows."""
 
 
 class LinkLike(Protocol):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.objectives.scores import auc
+from gpuboost.objectives.scores import share_of_pairs
 from gpuboost.scalar.formulas import exp, log, softplus
 
 
@@ -82,6 +82,17 @@ class RowMetric:
         """The metric from the sums over all rows."""
         mean = float(total) / float(total_weight)
         return Score(math.sqrt(mean) if self.root else mean)
+
+
+@dataclass(frozen=True)
+class AreaMetric:
+    """The area under the ROC curve."""
+
+    name: str = "auc"
+
+    def score(self, area: float, pairs: float) -> Score:
+        """The metric from the pairs in order and all pairs."""
+        return Score(share_of_pairs(area, pairs))
 
 
 def squared_row(y: float, raw: float) -> float:
@@ -168,9 +179,10 @@ def _resolve(one: Any, objective: Any, predict: Callable[[Any, np.ndarray], np.n
             f"objective {objective.name!r}; got {name!r}"
         )
     if name == "auc":
+        area = AreaMetric()
         return Metric(
             "auc",
-            _on_host(lambda _, y, raw, weight: auc(y, raw[0], weight if weight.size else None)),
+            lambda y, raw, weight, arrays, backend: backend.area_under_curve(area, y, raw, weight),
             higher_is_better=True,
         )
     return Metric(

@@ -9,6 +9,8 @@ import math
 
 import numpy as np
 
+from gpuboost.scalar.area import area_and_pairs
+
 Weight = np.ndarray | None
 
 
@@ -62,12 +64,9 @@ def r2(y: np.ndarray, prediction: np.ndarray, weight: Weight = None) -> float:
 
 def auc(y: np.ndarray, score: np.ndarray, weight: Weight = None) -> float:
     """Area under the ROC curve; ties count half. NaN where only one class is there."""
-    order = np.argsort(score, kind="stable")
-    positive = y[order] > 0.5
-    w = np.ones(y.size) if weight is None else weight[order]
-    _, start = np.unique(score[order], return_index=True)
-    pos = np.add.reduceat(np.where(positive, w, 0.0), start)
-    neg = np.add.reduceat(np.where(positive, 0.0, w), start)
-    below = np.concatenate([[0.0], np.cumsum(neg)[:-1]])
-    both = pos.sum() * neg.sum()
-    return float((pos * (below + 0.5 * neg)).sum() / both) if both > 0 else math.nan
+    return share_of_pairs(*area_and_pairs(y, score, np.empty(0) if weight is None else weight))
+
+
+def share_of_pairs(area: float, pairs: float) -> float:
+    """The area under the ROC curve from what ``area_and_pairs`` counts."""
+    return float(area) / float(pairs) if pairs > 0 else math.nan

@@ -33,6 +33,7 @@ from gpuboost.exchange import (
     LinkLike,
     MetricLike,
     ObjectiveLike,
+    QuotientLike,
     ScoreLike,
     TreeJob,
 )
@@ -56,6 +57,7 @@ from gpuboost.kernels.cpu.frontier import make_frontier
 from gpuboost.kernels.cpu.growth import N_OF_TREE, Stages, assist, grow
 from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
 from gpuboost.kernels.cpu.threads import Team
+from gpuboost.scalar.area import area_and_pairs
 
 #: Row-feature pairs below which a tree is grown by one thread: it takes a millisecond or two
 #: (2026-11, AMD EPYC), and waking another thread may take a tenth of one.
@@ -228,6 +230,12 @@ class CpuBackend:
         total = np.empty((1, 2))
         gradients.sum_blocks(blocks, total)
         return metric.score(total[0, 0], total[0, 1])
+
+    def area_under_curve(
+        self, metric: QuotientLike, y: DeviceArray, raw: DeviceArray, weight: DeviceArray
+    ) -> ScoreLike:
+        """Area under the ROC curve of the first output, a metric of two sums."""
+        return metric.score(*area_and_pairs(y, raw[0], weight))
 
     def quantize(
         self,

@@ -20,6 +20,7 @@ from gpuboost.exchange import (
     LinkLike,
     MetricLike,
     ObjectiveLike,
+    QuotientLike,
     ScoreLike,
 )
 from gpuboost.kernels.cpu.backend import CpuBackend
@@ -28,6 +29,7 @@ from gpuboost.kernels.cuda.compiler import THREADS, Kernels
 from gpuboost.kernels.cuda.device import cupy
 from gpuboost.kernels.cuda.grower import CudaGrower, group_features_for, tile_rows_for
 from gpuboost.kernels.cuda.trees import CudaTreeGrower, trees_at_once
+from gpuboost.scalar.fixed_point import fine_room
 
 #: Rows up to which prediction stays on the host: moving them would take longer than the trees.
 FEW_ROWS = 4096
@@ -44,7 +46,7 @@ def _on_host(array: DeviceArray) -> bool:
 class PendingScore:
     """A metric whose sums are still on their way from the device."""
 
-    def __init__(self, metric: MetricLike, sums: DeviceArray) -> None:
+    def __init__(self, metric: QuotientLike, sums: DeviceArray) -> None:
         self.metric = metric
         self._sums = sums  # on the device until the copy is done
         self._host = cupy().cuda.alloc_pinned_memory(sums.nbytes)
@@ -240,6 +242,35 @@ class CudaBackend:
         self._reduce("sum_values", (values,), weight, n_rows, out)
         return PendingScore(metric, out)
 
+    def area_under_curve(
+        self, metric: QuotientLike, y: DeviceArray, raw: DeviceArray, weight: DeviceArray
+    ) -> ScoreLike:
+        """Area under the ROC curve of the first output, when it arrives.
+
+        ``gpuboost/scalar/area.py`` has the same on the host.
+        """
+        n_rows, no_weight = y.shape[0], weight[:0]
+        out = self.empty((1, 2), np.float64)
+        totals = self._scratch("total_weight", (1, 2))
+        if weight.size:
+            self._reduce("sum_values", (weight,), no_weight, n_rows, totals)
+        scores, areas = (self._scratch(name, (n_rows,)) for name in ("scores", "areas"))
+        sums = self._scratch("sums_up_to", (2, n_rows), np.int64)
+        gradients.SORT_ROWS(
+            n_rows, raw[0].argsort(), y, raw, weight, np.bool_(weight.size > 0), totals,
+            np.float64(fine_room(n_rows)), scores, sums,
+        )  # fmt: skip
+        tile_rows = tile_rows_for(n_rows)
+        grid = -(-n_rows // tile_rows), 2
+        tile_sums = self._scratch("tile_sums", grid[::-1], np.int64)
+        numbers = np.int64(n_rows), np.int32(tile_rows)
+        for kernel in ("sum_tiles", "sum_up_to"):
+            self.kernels.launch("reduce", kernel, grid, (SUM_LANES,), (sums, tile_sums, *numbers))
+        gradients.AREAS_OF_PLACES(n_rows, scores, sums, areas)
+        self._reduce("sum_values", (areas,), no_weight, n_rows, out)
+        gradients.COUNT_PAIRS(1, sums, out)
+        return PendingScore(metric, out)
+
     def _reduce(
         self,
         name: str,
@@ -304,7 +335,7 @@ class CudaBackend:
             "growth",
             "draw_features",
             (1,),
-            (1,),
+            (32,),
             (growth, out, mask, np.int32(n_features), np.int32(out.size)),
         )
 

@@ -1,5 +1,5 @@
-// What all .cu files share: types, packed sums, the twins of gpuboost/scalar/formulas.py, and scans
-// over a block.
+// What .cu files share: types, packed sums, the twins of gpuboost/scalar/formulas.py, tiles of rows,
+// scans over a block, and what happens to nodes of a growing tree.
 //
 // compiler.py puts in front of this file the constants (#define) and the records of
 // gpuboost/dtypes.py as C structs. No #include anywhere: NVRTC needs no headers then, and the same
@@ -189,4 +189,64 @@ __device__ __forceinline__ T block_exclusive_sum(T x, T* warp_sums, T& total) {
     total = all;
     __syncthreads();  // warp_sums may be written again
     return before + inclusive - x;
+}
+
+// A selection of n_wanted of the marked entries, each equally likely, in place. A warp takes 32
+// entries at a time. Whether one is kept depends on how many were kept before it: all lanes guess,
+// and guess again until that changes nothing. The lowest lane that was wrong is right after each
+// turn, and mostly one or two turns are enough.
+__device__ __forceinline__ void choose_some(u8* mask, int n, int n_wanted, u32 key) {
+    const int lane = threadIdx.x & (WARP - 1);
+    const u32 below = (1u << lane) - 1;
+    int n_left = 0;
+    for (int j = lane; j < n; j += WARP) n_left += mask[j] != 0;
+    n_left = warp_sum(n_left);
+    for (int start = 0; start < n; start += WARP) {
+        const int j = start + lane;
+        const bool marked = j < n && mask[j] != 0;
+        const u32 all = __ballot_sync(FULL_WARP, marked);
+        const double share = (double)hash32(key, j) * (n_left - __popc(all & below));
+        u32 kept = 0, guess;
+        do {
+            guess = kept;
+            const double wanted = (n_wanted - __popc(guess & below)) * 4294967296.0;
+            kept = __ballot_sync(FULL_WARP, marked && share < wanted);
+        } while (kept != guess);
+        if (j < n) mask[j] = kept >> lane & 1;
+        n_wanted -= __popc(kept);
+        n_left -= __popc(all);
+    }
+}
+
+// Features a child may use: some of the tree's for its level, some of those for itself. By a warp.
+__device__ __forceinline__ void draw_columns(
+    const Growth& p, int level, int node, int child, u8* masks, int n_used)
+{
+    u8* mask = masks + (i64)child * n_used;
+    for (int j = threadIdx.x & (WARP - 1); j < n_used; j += WARP) mask[j] = 1;
+    choose_some(mask, n_used, p.level_features, hash32(p.column_key, 2 * level));
+    if (p.node_features < p.level_features)
+        choose_some(mask, n_used, p.node_features, hash32(p.column_key, 2 * node + 1));
+}
+
+// Whether the children of a chosen node stay leaves, whatever their rows.
+__device__ __forceinline__ bool ends_here(const Growth& p, const State& state, const Node& node) {
+    const int depth = p.order == SYMMETRIC ? state.level : node.depth + 1;
+    return depth >= p.max_depth || state.n_leaves + state.n_chosen >= p.max_leaves;
+}
+
+// Nodes that stay leaves give their histograms back. All threads call it, with a node each or -1;
+// each keeps n_free for itself. Nodes and slots are there for other threads after the next barrier.
+__device__ __forceinline__ void close_nodes(
+    int id, Node* nodes, int* free_slots, int& n_free, int* warp_sums)
+{
+    const bool gives = id >= 0 && nodes[id].slot >= 0;
+    int total;
+    const int rank = block_exclusive_sum(gives ? 1 : 0, warp_sums, total);
+    if (gives) free_slots[n_free + rank] = nodes[id].slot;
+    if (id >= 0) {
+        nodes[id].open = 0;
+        nodes[id].slot = -1;
+    }
+    n_free += total;
 }

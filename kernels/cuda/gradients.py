@@ -1,15 +1,18 @@
-"""Gradients, rounding and metric values, one thread per row.
+"""Gradients, rounding, metric values and the area under the ROC curve, one thread per row.
 
 From the scalar functions that the CPU compiles too.
 """
 
 import functools
 
+import numpy as np
+
 from gpuboost.kernels.cuda.rowwise import RowKernel
+from gpuboost.scalar.area import area_of_place, weight_steps
 from gpuboost.scalar.arguments import of_row, of_rows
 from gpuboost.scalar.fixed_point import begin_tree as set_units_and_keys
 from gpuboost.scalar.fixed_point import pack_at_random, pack_nearest
-from gpuboost.scalar.formulas import hash32
+from gpuboost.scalar.formulas import hash32, unit_for
 
 
 @functools.cache
@@ -82,5 +85,45 @@ def quantize_at_random(i, g, h, weight, weighted, growth, gh):
     )
 
 
+def sort_rows(i, order, y, raw, weight, weighted, totals, room, scores, steps):
+    """The i-th lowest score, and the weight of its row: a positive row's, and a negative row's."""
+    row = order[i]
+    scores[i] = raw[0, row]
+    own = np.int64(1)
+    if weighted:
+        own = np.int64(weight_steps(weight[row], unit_for(room, totals[0, 0])))
+    is_positive = y[row] > 0.5
+    steps[0, i] = own if is_positive else np.int64(0)
+    steps[1, i] = np.int64(0) if is_positive else own
+
+
+def areas_of_places(i, scores, sums, areas):
+    """The area of the rows with equal scores, at the last of them; 0 at the others.
+
+    ``sums`` are those of the weights of positive and negative rows, up to each row.
+    """
+    areas[i] = 0.0
+    if i + 1 == scores.shape[0] or scores[i + 1] != scores[i]:
+        before, first = -1, i  # the first row with this score lies behind the one and up to other
+        while first - before > 1:
+            middle = (before + first) // 2
+            if scores[middle] == scores[i]:
+                first = middle
+            else:
+                before = middle
+        positive = sums[0, i] - (sums[0, before] if before >= 0 else np.int64(0))
+        below = sums[1, before] if before >= 0 else np.int64(0)
+        areas[i] = area_of_place(positive, sums[1, i] - below, below)
+
+
+def count_pairs(i, sums, totals):
+    """All pairs of a positive and a negative row, behind their area; one thread."""
+    last = sums.shape[1] - 1
+    totals[0, 1] = np.float64(sums[0, last]) * np.float64(sums[1, last])
+
+
 BEGIN_TREE = RowKernel(begin_tree)
+SORT_ROWS = RowKernel(sort_rows)
+AREAS_OF_PLACES = RowKernel(areas_of_places)
+COUNT_PAIRS = RowKernel(count_pairs)
 QUANTIZE = {True: RowKernel(quantize_nearest), False: RowKernel(quantize_at_random)}

@@ -1,7 +1,7 @@
 """Trees on the device: buffers of fixed shape, a fixed sequence of launches.
 
-The sequence is captured once as a CUDA graph. Per step: choose, count_lefts, settle, scatter_rows,
-build_histograms, scan: six launches, whatever the number of nodes. The host never asks how far a
+The sequence is captured once as a CUDA graph. Per step: choose, count_lefts, divide_nodes,
+build_histograms, scan: five launches, whatever the number of nodes. The host never asks how far a
 tree has come; kernels of a step with nothing to do return at once.
 """
 
@@ -88,7 +88,7 @@ class CudaGrower:
             "pairs": ((self.max_pairs,), PAIR),
             "built": ((self.max_pairs,), np.int32),
             "built_tiles": ((self.max_pairs + 1,), np.int32),
-            "candidates": ((max_nodes,), np.int32),
+            "ranks": ((max_nodes,), np.uint64),
             "chosen": ((max_open,), np.int32),
             "chosen_tiles": ((max_open + 1,), np.int32),
             "n_left": ((max_open,), np.int32),
@@ -97,7 +97,9 @@ class CudaGrower:
             "used": ((self.n_features,), np.uint8),
             "leaves": ((limits.max_leaves,), np.int32),
             "leaf_tiles": ((limits.max_leaves + 1,), np.int32),
-            "sums": ((limits.max_leaves, 2), FINE),
+            "by_depth": ((max_nodes,), np.int32),
+            "depth_end": ((limits.max_leaves,), np.int32),
+            "sums": ((max_nodes, 2), FINE),
             "values": ((max_nodes,), np.float64),
             "kept_nodes": ((self.max_kept, max_nodes), NODE),
             "kept_values": ((self.max_kept, max_nodes), np.float64),
@@ -107,11 +109,11 @@ class CudaGrower:
         check_memory(plan, device, "a smaller max_depth or max_leaves, fewer columns")
         (  # in the order of the plan
             self.rows, self.pool, self.count_pool, self.masks, self.best_splits, self.nodes,
-            self.state, self.pairs, self.built, self.built_tiles, self.candidates,
+            self.state, self.pairs, self.built, self.built_tiles, self.ranks,
             self.chosen, self.chosen_tiles, self.n_left, self.tile_lefts,
-            self.free_slots, self.used, self.leaves, self.leaf_tiles, self.sums,
-            self.values, self.kept_nodes, self.kept_values, self.kept_cover,
-            self.kept_sizes,
+            self.free_slots, self.used, self.leaves, self.leaf_tiles, self.by_depth,
+            self.depth_end, self.sums, self.values, self.kept_nodes, self.kept_values,
+            self.kept_cover, self.kept_sizes,
         ) = (cp.empty(shape, dtype) for shape, dtype in plan.values())  # fmt: skip
         self.n_bins = cp.asarray(binned.n_bins)
         self.fetched: list[BoostedTree] = []
@@ -163,31 +165,29 @@ class CudaGrower:
             np.int32(self.masked),
         )
         self._launch("growth", "start_tree", 2 * self.n_multiprocessors, "PARTITION_THREADS", (
-            rows, count, features, self.nodes, self.state, growth, self.pairs, self.built,
-            self.built_tiles, self.free_slots, self.masks, self.used, self.rows, self.pool,
-            self.count_pool, np.int32(self.n_slots), *numbers,
+            rows, count, features, self.nodes, self.state, growth, self.pairs, self.ranks,
+            self.built, self.built_tiles, self.free_slots, self.masks, self.used, self.rows,
+            self.pool, self.count_pool, np.int32(self.n_slots), *numbers,
         ))  # fmt: skip
         self._build_and_scan(features, gh, growth)
         for step in range(self.limits.max_steps):
             self._launch("growth", "choose", 1, "GROWTH_THREADS", (
                 self.nodes, self.state, growth, self.pairs, self.best_splits, self.n_bins,
-                self.pool, self.count_pool, self.free_slots, self.candidates, self.chosen,
+                self.pool, self.count_pool, self.free_slots, self.ranks, self.chosen,
                 self.chosen_tiles, self.n_left, np.int32(self.n_chunks), np.int32(self.n_used),
                 np.int32(self.n_features), np.int32(self.tile_rows),
             ))  # fmt: skip
             self._launch("partition", "count_lefts", self._tile_blocks(), "PARTITION_THREADS", (
                 self.bins, self.rows, self.nodes, self.state, self.chosen, self.chosen_tiles,
-                self.tile_lefts, self.n_left, np.int64(self.n_rows), np.int32(self.tile_rows),
-            ))  # fmt: skip
-            self._launch("growth", "settle", 1, "GROWTH_THREADS", (
-                self.nodes, self.state, growth, self.pairs, self.chosen, self.n_left,
-                self.free_slots, self.masks, self.built, self.built_tiles, np.int32(self.n_used),
-                np.int32(self.tile_rows), np.int32(self.masked),
-            ))  # fmt: skip
-            self._launch("partition", "scatter_rows", self._tile_blocks(), "PARTITION_THREADS", (
-                self.bins, self.rows, self.nodes, self.state, self.chosen, self.chosen_tiles,
-                self.tile_lefts, self.n_left, self.built, self.pool, self.count_pool,
+                self.tile_lefts, self.n_left, self.free_slots, self.pool, self.count_pool,
                 np.int64(self.n_rows), np.int32(self.n_features), np.int32(self.tile_rows),
+            ))  # fmt: skip
+            n_blocks = 1 + self._tile_blocks()  # the first one makes the children
+            self._launch("partition", "divide_nodes", n_blocks, "PARTITION_THREADS", (
+                self.bins, self.rows, self.nodes, self.state, growth, self.pairs, self.ranks,
+                self.chosen, self.chosen_tiles, self.tile_lefts, self.n_left, self.free_slots,
+                self.masks, self.built, self.built_tiles, np.int64(self.n_rows),
+                np.int32(self.n_used), np.int32(self.tile_rows), np.int32(self.masked),
             ))  # fmt: skip
             if step + 1 < self.limits.max_steps:
                 self._build_and_scan(features, gh, growth)
@@ -290,9 +290,14 @@ class CudaGrower:
             self.rows, self.nodes, self.state, growth, self.leaves, self.leaf_tiles, g, h, weight,
             self.sums, np.int64(self.n_rows), tile_rows, np.int32(weight.size > 0),
         ))  # fmt: skip
-        self._launch("leaves", "leaf_values", 1, "GROWTH_THREADS", (
-            self.nodes, self.state, growth, self.leaves, self.sums, np.float64(learning_rate),
-            self.values, self.kept_nodes[kept], self.kept_values[kept], self.kept_cover[kept],
+        self._launch("leaves", "sum_children", 1, "GROWTH_THREADS", (
+            self.nodes, self.state, self.by_depth, self.depth_end, self.sums,
+        ))  # fmt: skip
+        node_blocks = -(-self.nodes.size // THREADS["LEAF_THREADS"])
+        n_blocks = min(node_blocks, self.n_multiprocessors)
+        self._launch("leaves", "leaf_values", n_blocks, "LEAF_THREADS", (
+            self.nodes, self.state, growth, self.sums, np.float64(learning_rate), self.values,
+            self.kept_nodes[kept], self.kept_values[kept], self.kept_cover[kept],
             self.kept_sizes[kept : kept + 1],
         ))  # fmt: skip
         self.n_kept += 1

@@ -1,12 +1,12 @@
 // The bookkeeping of a growing tree, on the device: the host launches a fixed sequence of kernels
 // and never waits.
 //
-// start_tree -> build -> scan -> [ choose -> count_lefts -> settle -> scatter -> build -> scan ]
+// start_tree -> build -> scan -> [ choose -> count_lefts -> divide_nodes -> build -> scan ]
 // for each step
 //
-// choose and settle run in one block; work is spread over its threads by node. All of it gives what
-// kernels/cpu/growth.py gives: the nodes to split are listed by id, children are numbered in that
-// order, ties go to the lowest id.
+// choose runs in one block, and so does what divide_nodes does besides moving rows; work is spread
+// over the threads by node. All of it gives what kernels/cpu/growth.py gives: the nodes to split are
+// listed by id, children are numbered in that order, ties go to the lowest id.
 
 // The rule of every choice here: the higher gain, among equals the lower place.
 __device__ __forceinline__ bool comes_first(
@@ -15,38 +15,12 @@ __device__ __forceinline__ bool comes_first(
     return gain > other_gain || (gain == other_gain && place < other_place);
 }
 
-// A selection of n_wanted of the marked entries, each equally likely, in place.
-__device__ __forceinline__ void choose_some(u8* mask, int n, int n_wanted, u32 key) {
-    int n_left = 0;
-    for (int j = 0; j < n; j++) n_left += mask[j] != 0;
-    for (int j = 0; j < n; j++) {
-        if (mask[j] == 0) continue;
-        mask[j] = 0;
-        if ((double)hash32(key, j) * n_left < n_wanted * 4294967296.0) {
-            mask[j] = 1;
-            n_wanted--;
-        }
-        n_left--;
-    }
-}
-
-// Features a child may use: some of the tree's for its level, some of those for itself.
-__device__ __forceinline__ void draw_columns(
-    const Growth& p, int level, int node, int child, u8* masks, int n_used)
-{
-    u8* mask = masks + (i64)child * n_used;
-    for (int j = 0; j < n_used; j++) mask[j] = 1;
-    choose_some(mask, n_used, p.level_features, hash32(p.column_key, 2 * level));
-    if (p.node_features < p.level_features)
-        choose_some(mask, n_used, p.node_features, hash32(p.column_key, 2 * node + 1));
-}
-
-extern "C" __global__ void start_tree(
+extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) start_tree(
     const int* tree_rows,  // rows the tree is grown on, ascending
     const int* n_tree_rows,
     const int* features,
-    Node* nodes, State* state, const Growth* growth, Pair* pairs, int* built, int* built_tiles,
-    int* free_slots, u8* masks,
+    Node* nodes, State* state, const Growth* growth, Pair* pairs, u64* ranks, int* built,
+    int* built_tiles, int* free_slots, u8* masks,
     u8* used,              // [n_features]
     int* rows,             // [2][n_rows]
     i64* pool, int* count_pool,
@@ -67,6 +41,7 @@ extern "C" __global__ void start_tree(
     for (int f = threadIdx.x; f < n_features; f += blockDim.x) used[f] = 0;
     __syncthreads();
     for (int j = threadIdx.x; j < n_used; j += blockDim.x) used[features[j]] = 1;
+    if (masked && threadIdx.x < WARP) draw_columns(*growth, 0, 0, 0, masks, n_used);
     if (threadIdx.x != 0) return;
     Node root = {};
     root.end = n;
@@ -74,6 +49,7 @@ extern "C" __global__ void start_tree(
     root.open = 1;
     root.split.feature = -1;
     nodes[0] = root;
+    ranks[0] = 0;
     State fresh = {};
     fresh.n_nodes = fresh.n_leaves = fresh.n_pairs = fresh.n_built = 1;
     fresh.n_free = n_slots - 1;
@@ -83,40 +59,20 @@ extern "C" __global__ void start_tree(
     built[0] = 0;
     built_tiles[0] = 0;
     built_tiles[1] = tiles_of(n, tile_rows);
-    if (masked) draw_columns(*growth, 0, 0, 0, masks, n_used);
 }
 
-// Whether the children of a chosen node stay leaves, whatever their rows.
-__device__ __forceinline__ bool ends_here(const Growth& p, const State& state, const Node& node) {
-    const int depth = p.order == SYMMETRIC ? state.level : node.depth + 1;
-    return depth >= p.max_depth || state.n_leaves + state.n_chosen >= p.max_leaves;
-}
-
-__device__ __forceinline__ bool may_split(const Growth& p, const Node& node) {
-    return node.open && node.split.feature >= 0
-        && (p.order == SYMMETRIC || node.depth < p.max_depth);
-}
-
-// Nodes that stay leaves give their histograms back. All threads call it, with a node each or -1;
-// each keeps n_free for itself. Nodes and slots are there for other threads after the next barrier.
-__device__ __forceinline__ void close_nodes(
-    int id, Node* nodes, int* free_slots, int& n_free, int* warp_sums)
-{
-    const bool gives = id >= 0 && nodes[id].slot >= 0;
-    int total;
-    const int rank = block_exclusive_sum(gives ? 1 : 0, warp_sums, total);
-    if (gives) free_slots[n_free + rank] = nodes[id].slot;
-    if (id >= 0) {
-        nodes[id].open = 0;
-        nodes[id].slot = -1;
-    }
-    n_free += total;
+// A number for each node that grows with the gain of its split; 0: it cannot be split. Both zeros
+// give the same one.
+__device__ __forceinline__ u64 rank_of(const Growth& p, const Node& node) {
+    if (node.split.feature < 0 || (p.order != SYMMETRIC && node.depth >= p.max_depth)) return 0;
+    const u64 bits = (u64)__double_as_longlong(node.split.gain + 0.0), sign = 1ull << 63;
+    return bits & sign ? ~bits : bits | sign;
 }
 
 // Each node takes the best of what the blocks of scan_pairs found for it.
 __device__ __forceinline__ void adopt_pairs(
-    Node* nodes, const Pair* pairs, int n_pairs, const Split* splits, int n_chunks, int* free_slots,
-    int& n_free, int* warp_sums)
+    Node* nodes, u64* ranks, const Pair* pairs, int n_pairs, const Split* splits, int n_chunks,
+    const Growth& p, int* free_slots, int& n_free, int* warp_sums)
 {
     const int n_tasks = 2 * n_pairs;
     for (int start = 0; start < n_tasks; start += blockDim.x) {
@@ -130,6 +86,7 @@ __device__ __forceinline__ void adopt_pairs(
                     > splits[(i64)task * n_chunks + best].gain)
                     best = r;
             nodes[id].split = splits[(i64)task * n_chunks + best];
+            ranks[id] = rank_of(p, nodes[id]);
             if (nodes[id].split.feature >= 0) id = -1;
         }
         close_nodes(id, nodes, free_slots, n_free, warp_sums);
@@ -139,7 +96,7 @@ __device__ __forceinline__ void adopt_pairs(
 // All open nodes take the level's split; a node it would leave with too small a side stays whole
 // and is asked again. A warp takes a node.
 __device__ __forceinline__ void adopt_level(
-    Node* nodes, int n_nodes, const Split* splits, int n_used, const int* n_bins, const i64* pool,
+    Node* nodes, u64* ranks, int n_nodes, const Split* splits, int n_used, const int* n_bins, const i64* pool,
     const int* count_pool, int n_features,
     const Growth& p, int* free_slots, int& n_free, int* warp_sums)
 {
@@ -160,8 +117,9 @@ __device__ __forceinline__ void adopt_level(
     if (split.feature < 0) {
         for (int start = 0; start < n_nodes; start += blockDim.x) {
             const int i = start + threadIdx.x;
-            close_nodes(i < n_nodes && nodes[i].open ? i : -1, nodes, free_slots, n_free,
-                warp_sums);
+            const bool closes = i < n_nodes && nodes[i].open;
+            if (closes) ranks[i] = 0;
+            close_nodes(closes ? i : -1, nodes, free_slots, n_free, warp_sums);
         }
         return;
     }
@@ -182,19 +140,89 @@ __device__ __forceinline__ void adopt_level(
         node.split = split;
         node.split.feature = -1;
         const bool no_missing_here = pool[at] == 0;
-        // "all values left" does not divide such a node
-        if (split.bin == n_bins[split.feature] && no_missing_here) continue;
         double score = cut_score(left, node.sums, p);
         if (COUNT_ROWS
             && !(n_left >= p.min_samples_leaf
                 && node.end - node.begin - n_left >= p.min_samples_leaf))
             score = no_split();
-        if (score > no_split()) {
+        // "all values left" does not divide a node without missing values
+        if (score > no_split() && !(split.bin == n_bins[split.feature] && no_missing_here)) {
             node.split.gain = score - packed_score(node.sums, p);
             node.split.left = left;
             node.split.feature = split.feature;
         }
+        ranks[i] = rank_of(p, node);
     }
+}
+
+// The place of the highest rank, the lowest among equals; -1 if all are 0.
+__device__ __forceinline__ int highest(const u64* ranks, int n) {
+    __shared__ u64 best_ranks[GROWTH_THREADS / WARP];
+    __shared__ int best_places[GROWTH_THREADS / WARP];
+    u64 best = 0;
+    int at = -1;
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        if (ranks[i] > best) {
+            best = ranks[i];
+            at = i;
+        }
+    for (int distance = WARP / 2; distance > 0; distance /= 2) {
+        const u64 other = __shfl_xor_sync(FULL_WARP, best, distance);
+        const int other_at = __shfl_xor_sync(FULL_WARP, at, distance);
+        if (other > best || (other == best && other_at < at)) {
+            best = other;
+            at = other_at;
+        }
+    }
+    if ((threadIdx.x & (WARP - 1)) == 0) {
+        best_ranks[threadIdx.x / WARP] = best;
+        best_places[threadIdx.x / WARP] = at;
+    }
+    __syncthreads();
+    for (int w = 0; w < GROWTH_THREADS / WARP; w++)
+        if (best_ranks[w] > best || (best_ranks[w] == best && best_places[w] < at)) {
+            best = best_ranks[w];
+            at = best_places[w];
+        }
+    return at;
+}
+
+#define DIGITS 256
+static_assert(GROWTH_THREADS == DIGITS, "a thread counts the ranks with one value of a digit");
+
+// The n_wanted-th highest rank, or a number between it and the next one; n_wanted becomes how many
+// of those that are equal to it are wanted. A digit of eight bits at a time, from the highest on:
+// its count tells which value the wanted rank has there.
+__device__ __forceinline__ u64 nth_highest(
+    const u64* ranks, int n, int& n_wanted, int* warp_sums)
+{
+    __shared__ int counts[DIGITS];
+    __shared__ int digit, n_higher, n_equal;
+    const int own = DIGITS - 1 - threadIdx.x;  // the digit's value that this thread is about
+    u64 found = 0;
+    for (int shift = 56; shift >= 0; shift -= 8) {
+        counts[threadIdx.x] = 0;
+        __syncthreads();
+        for (int i = threadIdx.x; i < n; i += blockDim.x) {
+            const u64 rank = ranks[i];
+            if (rank != 0 && (shift == 56 || (rank ^ found) >> (shift + 8) == 0))
+                atomicAdd(&counts[rank >> shift & (DIGITS - 1)], 1);
+        }
+        __syncthreads();
+        const int count = counts[own];
+        int total;
+        const int before = block_exclusive_sum(count, warp_sums, total);
+        if (before < n_wanted && n_wanted <= before + count) {
+            digit = own;
+            n_higher = before;
+            n_equal = count;
+        }
+        __syncthreads();
+        found |= (u64)digit << shift;
+        n_wanted -= n_higher;
+        if (n_equal == n_wanted) break;  // all that begin with these digits
+    }
+    return found;
 }
 
 // Note the splits that were found and choose the nodes to split in this step.
@@ -202,161 +230,100 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) choose(
     Node* nodes, State* state, const Growth* growth, const Pair* pairs, const Split* splits,
     const int* n_bins, const i64* pool,
     const int* count_pool, int* free_slots,
-    int* candidates,    // [max_nodes], scratch
+    u64* ranks,         // [max_nodes]: see rank_of
     int* chosen,        // [max_open]
     int* chosen_tiles,  // [max_open + 1]: borders of their tiles
     int* n_left,        // [max_open]: rows that go left, counted by the next kernel
     int n_chunks, int n_used, int n_features, int tile_rows)
 {
     __shared__ int warp_sums[GROWTH_THREADS / WARP];
-    const Growth p = *growth;
     const State before = *state;
+    // the tree is finished: the step before had nothing to split
+    if (before.level > 0 && before.n_chosen == 0) return;
+    const Growth p = *growth;
     const int n_nodes = before.n_nodes;
     int n_free = before.n_free;
     if (before.n_pairs > 0) {
         if (p.order == SYMMETRIC)
-            adopt_level(nodes, n_nodes, splits, n_used, n_bins, pool, count_pool, n_features, p,
-                free_slots, n_free, warp_sums);
+            adopt_level(nodes, ranks, n_nodes, splits, n_used, n_bins, pool, count_pool, n_features,
+                p, free_slots, n_free, warp_sums);
         else
-            adopt_pairs(nodes, pairs, before.n_pairs, splits, n_chunks, free_slots, n_free,
-                warp_sums);
+            adopt_pairs(nodes, ranks, pairs, before.n_pairs, splits, n_chunks, p, free_slots,
+                n_free, warp_sums);
     }
     __syncthreads();
     int room = p.max_leaves - before.n_leaves;
     if (p.order == LEAFWISE) room = min(room, p.leaves_per_step);
-    int n = 0;
-    if (before.level < p.max_steps)
+    if (before.level >= p.max_steps) room = 0;
+    int n_chosen = 0;
+    if (room == 1) {
+        const int best = highest(ranks, n_nodes);
+        n_chosen = best >= 0;
+        if (n_chosen == 1 && threadIdx.x == 0) chosen[0] = best;
+    } else if (room > 1) {
+        int n = 0, n_candidates;
+        for (int i = threadIdx.x; i < n_nodes; i += blockDim.x) n += ranks[i] != 0;
+        block_exclusive_sum(n, warp_sums, n_candidates);
+        // those above the lowest rank that is chosen, and the lowest nodes of those that have it
+        u64 lowest = 0;
+        int n_of_lowest = room, n_seen = 0;
+        if (n_candidates > room) lowest = nth_highest(ranks, n_nodes, n_of_lowest, warp_sums);
         for (int start = 0; start < n_nodes; start += blockDim.x) {
             const int i = start + threadIdx.x;
-            const bool fits = i < n_nodes && may_split(p, nodes[i]);
+            const u64 rank = i < n_nodes ? ranks[i] : 0;
+            const bool is_lowest = rank != 0 && rank == lowest;
             int total;
-            const int rank = block_exclusive_sum(fits ? 1 : 0, warp_sums, total);
-            if (fits) candidates[n + rank] = i;
-            n += total;
+            const int place = block_exclusive_sum(is_lowest ? 1 : 0, warp_sums, total);
+            const bool kept = rank > lowest || (is_lowest && n_seen + place < n_of_lowest);
+            n_seen += total;
+            const int at = block_exclusive_sum(kept ? 1 : 0, warp_sums, total);
+            if (kept) chosen[n_chosen + at] = i;
+            n_chosen += total;
         }
-    __syncthreads();
-    int n_chosen = 0;
-    for (int start = 0; start < n; start += blockDim.x) {
-        const int c = start + threadIdx.x;
-        bool kept = c < n;
-        if (kept && n > room) {  // keep those of highest gain, the lower id among equals
-            const double gain = nodes[candidates[c]].split.gain;
-            int n_better = 0;
-            for (int other = 0; other < n; other++)
-                n_better += comes_first(nodes[candidates[other]].split.gain, other, gain, c);
-            kept = n_better < room;
-        }
-        int total;
-        const int rank = block_exclusive_sum(kept ? 1 : 0, warp_sums, total);
-        if (kept) chosen[n_chosen + rank] = candidates[c];
-        n_chosen += total;
     }
     __syncthreads();
+    State after = before;
+    after.n_chosen = n_chosen;
+    after.n_free = n_free;
+    after.level = before.level + 1;
+    after.n_pairs = 0;
     int n_tiles = 0;
     for (int start = 0; start < n_chosen; start += blockDim.x) {
         const int c = start + threadIdx.x;
-        int node_tiles = 0, total;
+        int node_tiles = 0, total, n_going_on;
+        bool goes_on = false;
         if (c < n_chosen) {
-            node_tiles = tiles_of(nodes[chosen[c]].end - nodes[chosen[c]].begin, tile_rows);
+            const Node& node = nodes[chosen[c]];
+            node_tiles = tiles_of(node.end - node.begin, tile_rows);
+            goes_on = !ends_here(p, after, node);
             n_left[c] = 0;
+            ranks[chosen[c]] = 0;
         }
-        const int before = block_exclusive_sum(node_tiles, warp_sums, total);
-        if (c < n_chosen) chosen_tiles[c] = n_tiles + before;
+        const int tiles_before = block_exclusive_sum(node_tiles, warp_sums, total);
+        block_exclusive_sum(goes_on ? 1 : 0, warp_sums, n_going_on);
+        if (c < n_chosen) chosen_tiles[c] = n_tiles + tiles_before;
         n_tiles += total;
+        after.n_pairs += n_going_on;
     }
+    after.n_built = after.n_pairs;
     if (threadIdx.x == 0) {
         chosen_tiles[n_chosen] = n_tiles;
-        state->n_chosen = n_chosen;
-        state->n_free = n_free;
-        state->level = before.level + 1;
-        state->n_pairs = 0;
-        state->n_built = 0;
+        *state = after;
     }
 }
 
-// Make the children of the chosen nodes and list the histograms that are due.
-extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) settle(
-    Node* nodes, State* state, const Growth* growth, Pair* pairs, const int* chosen,
-    const int* n_left, int* free_slots, u8* masks,
-    int* built, int* built_tiles, int n_used, int tile_rows, int masked)
-{
-    __shared__ int warp_sums[GROWTH_THREADS / WARP];
-    const Growth p = *growth;
-    const State before = *state;
-    // the tree is finished, and choose has said that nothing is due
-    if (before.n_chosen == 0) return;
-    int n_free = before.n_free, n_pairs = 0, n_tiles = 0;
-    for (int start = 0; start < before.n_chosen; start += blockDim.x) {
-        const int c = start + threadIdx.x;
-        const bool mine = c < before.n_chosen;
-        bool goes_on = false;
-        int left_id = 0, ended = -1;
-        if (mine) {
-            Node& parent = nodes[chosen[c]];
-            goes_on = !ends_here(p, before, parent);
-            left_id = before.n_nodes + 2 * c;
-            parent.left = left_id;
-            parent.right = left_id + 1;
-            parent.open = 0;
-            Node child = {};
-            child.depth = parent.depth + 1;
-            child.left = child.right = child.slot = -1;
-            child.open = goes_on;
-            child.split.feature = -1;
-            child.sums = parent.split.left;
-            child.begin = parent.begin;
-            child.end = parent.begin + n_left[c];
-            nodes[left_id] = child;
-            child.sums = parent.sums - parent.split.left;
-            child.begin = child.end;
-            child.end = parent.end;
-            nodes[left_id + 1] = child;
-            if (!goes_on) ended = chosen[c];
-        }
-        close_nodes(ended, nodes, free_slots, n_free, warp_sums);
-        int total, rank = block_exclusive_sum(goes_on ? 1 : 0, warp_sums, total);
-        int own_tiles = 0, all_tiles;
-        if (goes_on) {
-            Node& parent = nodes[chosen[c]];
-            const bool left_is_small = nodes[left_id].end - nodes[left_id].begin
-                <= nodes[left_id + 1].end - nodes[left_id + 1].begin;
-            const Pair pair = {left_is_small ? left_id : left_id + 1,
-                left_is_small ? left_id + 1 : left_id, 1};
-            pairs[n_pairs + rank] = pair;
-            nodes[pair.large].slot = parent.slot;
-            parent.slot = -1;
-            nodes[pair.small].slot = free_slots[n_free - 1 - rank];
-            built[n_pairs + rank] = pair.small;
-            own_tiles = tiles_of(nodes[pair.small].end - nodes[pair.small].begin, tile_rows);
-            if (masked) {
-                const int level = p.order == SYMMETRIC ? before.level : parent.depth + 1;
-                draw_columns(p, level, pair.small, 2 * (n_pairs + rank), masks, n_used);
-                draw_columns(p, level, pair.large, 2 * (n_pairs + rank) + 1, masks, n_used);
-            }
-        }
-        const int tiles_before = block_exclusive_sum(own_tiles, warp_sums, all_tiles);
-        if (goes_on) built_tiles[n_pairs + rank] = n_tiles + tiles_before;
-        n_pairs += total;
-        n_tiles += all_tiles;
-        n_free -= total;
-    }
-    if (threadIdx.x == 0) {
-        built_tiles[n_pairs] = n_tiles;
-        state->n_free = n_free;
-        state->n_pairs = n_pairs;
-        state->n_built = n_pairs;
-        state->n_nodes = before.n_nodes + 2 * before.n_chosen;
-        state->n_leaves = before.n_leaves + before.n_chosen;
-    }
-}
-
-// Features of one tree, ascending; one thread.
-extern "C" __global__ void draw_features(
+// Features of one tree, ascending; one warp.
+extern "C" __global__ void __launch_bounds__(WARP, 1) draw_features(
     const Growth* growth, int* out, u8* mask, int n_features, int n_wanted)
 {
-    for (int f = 0; f < n_features; f++) mask[f] = 1;
+    const int lane = threadIdx.x;
+    for (int f = lane; f < n_features; f += WARP) mask[f] = 1;
     choose_some(mask, n_features, n_wanted, growth->column_key ^ 1u);
     int n = 0;
-    for (int f = 0; f < n_features; f++)
-        if (mask[f]) out[n++] = f;
+    for (int start = 0; start < n_features; start += WARP) {
+        const int f = start + lane;
+        const u32 kept = __ballot_sync(FULL_WARP, f < n_features && mask[f] != 0);
+        if (kept >> lane & 1) out[n + __popc(kept & ((1u << lane) - 1))] = f;
+        n += __popc(kept);
+    }
 }

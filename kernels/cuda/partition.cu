@@ -1,7 +1,7 @@
 // Stable partition of the rows of all chosen nodes: lefts first, both sides in their order. Rows
 // move from the buffer of the parent's depth to the other one. A tile is a stretch of one node's
-// rows; count_lefts notes how many of each tile go left, scatter_rows adds up the tiles before its
-// own and knows where to write.
+// rows; count_lefts notes how many of each tile go left, divide_nodes adds up the tiles before its
+// own and knows where to write. Meanwhile one of its blocks makes the children.
 
 #define PARTITION_WARPS (PARTITION_THREADS / WARP)
 
@@ -10,7 +10,7 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) count_lefts(
     const int* chosen_tiles,
     int* tile_lefts,  // [max_tiles]
     int* n_left,      // [max_open]
-    i64 n_rows, int tile_rows)
+    const int* free_slots, i64* pool, int* count_pool, i64 n_rows, int n_features, int tile_rows)
 {
     __shared__ int warp_sums[PARTITION_WARPS];
     const int n_chosen = state->n_chosen, n_tiles = chosen_tiles[n_chosen];
@@ -27,17 +27,110 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) count_lefts(
             atomicAdd(&n_left[part.which], total);
         }
     }
+    // the histograms that will be built start from zero: those on top of the stack
+    const i64 slot_cells = (i64)n_features * N_CODES, n_cells = state->n_built * slot_cells;
+    for (i64 c = (i64)blockIdx.x * blockDim.x + threadIdx.x; c < n_cells;
+        c += (i64)gridDim.x * blockDim.x) {
+        const i64 slot = free_slots[state->n_free - 1 - c / slot_cells];
+        const i64 cell = slot * slot_cells + c % slot_cells;
+        pool[cell] = 0;
+        if (COUNT_ROWS) count_pool[cell] = 0;
+    }
 }
 
-extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) scatter_rows(
-    const u8* bins, int* rows, const Node* nodes, const State* state, const int* chosen,
-    const int* chosen_tiles, const int* tile_lefts,
-    const int* n_left, const int* built, i64* pool, int* count_pool, i64 n_rows, int n_features,
-    int tile_rows)
+// Make the children of the chosen nodes and list the histograms that are due. All threads of a block
+// call it.
+__device__ __forceinline__ void settle(
+    Node* nodes, State* state, const Growth* growth, Pair* pairs, u64* ranks, const int* chosen,
+    const int* n_left, int* free_slots, u8* masks, int* built, int* built_tiles, int n_used,
+    int tile_rows, int masked, int* warp_sums)
+{
+    // the tree is finished, and choose has said that nothing is due
+    if (state->n_chosen == 0) return;
+    const Growth p = *growth;
+    const State before = *state;
+    int n_pairs = 0, n_tiles = 0;
+    for (int start = 0; start < before.n_chosen; start += blockDim.x) {
+        const int c = start + threadIdx.x;
+        const bool mine = c < before.n_chosen;
+        const bool goes_on = mine && !ends_here(p, before, nodes[chosen[c]]);
+        int total, own_tiles = 0, all_tiles;
+        const int number = n_pairs + block_exclusive_sum(goes_on ? 1 : 0, warp_sums, total);
+        if (mine) {
+            Node& parent = nodes[chosen[c]];
+            const int left_id = before.n_nodes + 2 * c;
+            parent.left = left_id;
+            parent.right = left_id + 1;
+            parent.open = 0;
+            Node child = {};
+            child.depth = parent.depth + 1;
+            child.left = child.right = child.slot = -1;
+            child.open = goes_on;
+            child.split.feature = -1;
+            child.sums = parent.split.left;
+            child.begin = parent.begin;
+            child.end = parent.begin + n_left[c];
+            nodes[left_id] = child;
+            child.sums = parent.sums - parent.split.left;
+            child.begin = child.end;
+            child.end = parent.end;
+            nodes[left_id + 1] = child;
+            ranks[left_id] = ranks[left_id + 1] = 0;
+            if (goes_on) {
+                const bool left_is_small = n_left[c] <= child.end - child.begin;
+                const Pair pair = {left_is_small ? left_id : left_id + 1,
+                    left_is_small ? left_id + 1 : left_id, 1};
+                pairs[number] = pair;
+                nodes[pair.large].slot = parent.slot;
+                parent.slot = -1;
+                // count_lefts has cleared it
+                nodes[pair.small].slot = free_slots[before.n_free - 1 - number];
+                built[number] = pair.small;
+                own_tiles = tiles_of(nodes[pair.small].end - nodes[pair.small].begin, tile_rows);
+            }
+        }
+        const int tiles_before = block_exclusive_sum(own_tiles, warp_sums, all_tiles);
+        if (goes_on) built_tiles[number] = n_tiles + tiles_before;
+        n_pairs += total;
+        n_tiles += all_tiles;
+    }
+    if (masked)  // a warp for each child
+        for (int child = threadIdx.x / WARP; child < 2 * n_pairs; child += blockDim.x / WARP) {
+            const int id = child & 1 ? pairs[child / 2].large : pairs[child / 2].small;
+            const int level = p.order == SYMMETRIC ? before.level : nodes[id].depth;
+            draw_columns(p, level, id, child, masks, n_used);
+        }
+    // parents whose children are leaves still have a histogram; slots have been taken from the stack
+    // before any goes back to it
+    int n_free = before.n_free - n_pairs;
+    for (int start = 0; start < before.n_chosen; start += blockDim.x) {
+        const int c = start + threadIdx.x;
+        close_nodes(c < before.n_chosen ? chosen[c] : -1, nodes, free_slots, n_free, warp_sums);
+    }
+    if (threadIdx.x == 0) {
+        built_tiles[n_pairs] = n_tiles;
+        state->n_free = n_free;
+        state->n_nodes = before.n_nodes + 2 * before.n_chosen;
+        state->n_leaves = before.n_leaves + before.n_chosen;
+    }
+}
+
+// The first block makes the children, the others move the rows. They read what the first one leaves
+// as it is: where the chosen nodes begin and end, their depth and split.
+extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) divide_nodes(
+    const u8* bins, int* rows, Node* nodes, State* state, const Growth* growth, Pair* pairs,
+    u64* ranks, const int* chosen, const int* chosen_tiles, const int* tile_lefts,
+    const int* n_left, int* free_slots, u8* masks, int* built, int* built_tiles, i64 n_rows,
+    int n_used, int tile_rows, int masked)
 {
     __shared__ int warp_sums[PARTITION_WARPS];
+    if (blockIdx.x == 0) {
+        settle(nodes, state, growth, pairs, ranks, chosen, n_left, free_slots, masks, built,
+            built_tiles, n_used, tile_rows, masked, warp_sums);
+        return;
+    }
     const int n_chosen = state->n_chosen, n_tiles = chosen_tiles[n_chosen];
-    for (int tile = blockIdx.x; tile < n_tiles; tile += gridDim.x) {
+    for (int tile = blockIdx.x - 1; tile < n_tiles; tile += gridDim.x - 1) {
         const Tile part = find_tile(tile, n_chosen, chosen, chosen_tiles, nodes, rows, n_rows,
             tile_rows);
         const Split split = part.node->split;
@@ -60,14 +153,6 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) scatter_rows(
             left_at += n_lefts;
             right_at += min((i64)blockDim.x, part.end - start) - n_lefts;
         }
-    }
-    // histograms that the next kernel adds to start from zero
-    const i64 slot_cells = (i64)n_features * N_CODES, n_cells = state->n_built * slot_cells;
-    for (i64 c = (i64)blockIdx.x * blockDim.x + threadIdx.x; c < n_cells;
-        c += (i64)gridDim.x * blockDim.x) {
-        const i64 cell = nodes[built[c / slot_cells]].slot * slot_cells + c % slot_cells;
-        pool[cell] = 0;
-        if (COUNT_ROWS) count_pool[cell] = 0;
     }
 }
 

@@ -1,5 +1,5 @@
-// Float sums in the one order of all devices: see kernels/cpu/gradients.py. A block of LANES
-// threads takes SUM_BLOCK rows.
+// Sums. Those of floats are in the one order of all devices: see kernels/cpu/gradients.py. A block
+// of LANES threads takes SUM_BLOCK rows.
 
 __device__ __forceinline__ double fold(double value, double* lanes) {
     lanes[threadIdx.x] = value;
@@ -70,5 +70,41 @@ extern "C" __global__ void __launch_bounds__(LANES, 1) sum_blocks(
             sum += blocks[2 * ((i64)block * n_outputs + output) + s];
         sum = fold(sum, lanes);
         if (threadIdx.x == 0) out[2 * output + s] = sum;
+    }
+}
+
+// Sums of integers up to each place, in two steps: of tiles, then within them. grid: tiles x rows
+// of the matrix.
+extern "C" __global__ void __launch_bounds__(LANES, 1) sum_tiles(
+    const i64* values,  // [gridDim.y][n]
+    i64* tile_sums,     // [gridDim.y][gridDim.x]
+    i64 n, int tile_rows)
+{
+    __shared__ i64 warp_sums[LANES / WARP];
+    const i64* row = values + blockIdx.y * n;
+    const i64 begin = (i64)blockIdx.x * tile_rows, end = min(begin + tile_rows, n);
+    i64 sum = 0, total;
+    for (i64 i = begin + threadIdx.x; i < end; i += LANES) sum += row[i];
+    block_exclusive_sum(sum, warp_sums, total);
+    if (threadIdx.x == 0) tile_sums[blockIdx.y * gridDim.x + blockIdx.x] = total;
+}
+
+extern "C" __global__ void __launch_bounds__(LANES, 1) sum_up_to(
+    i64* values,  // [gridDim.y][n]: become sums
+    const i64* tile_sums, i64 n, int tile_rows)
+{
+    __shared__ i64 warp_sums[LANES / WARP];
+    i64* row = values + blockIdx.y * n;
+    const i64* row_tiles = tile_sums + blockIdx.y * gridDim.x;
+    i64 own = 0, before, total;
+    for (int tile = threadIdx.x; tile < (int)blockIdx.x; tile += LANES) own += row_tiles[tile];
+    block_exclusive_sum(own, warp_sums, before);
+    const i64 begin = (i64)blockIdx.x * tile_rows, end = min(begin + tile_rows, n);
+    for (i64 start = begin; start < end; start += LANES) {
+        const i64 i = start + threadIdx.x;
+        const i64 value = i < end ? row[i] : 0;
+        const i64 inclusive = block_exclusive_sum(value, warp_sums, total) + value;
+        if (i < end) row[i] = before + inclusive;
+        before += total;
     }
 }

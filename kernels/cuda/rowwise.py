@@ -5,8 +5,9 @@ numbers; an array is indexed as on the CPU, so losses, metrics and formulas serv
 they are.
 
 On a GPU numba is only the compiler. It contracts a * b + c into one rounding and has no switch for
-that; its PTX says ``fma.rn``, which is replaced by a multiplication and an addition before the
-driver sees it. The result is launched like the other kernels, by CuPy."""
+that: where its PTX says ``fma.rn``, a multiplication and an addition take its place, and those that
+it leaves without ``.rn``, which the assembler may contract too, get it. The result is linked and
+kept (``cubins.py``), and launched like the other kernels, by CuPy."""
 
 import functools
 import math
@@ -16,6 +17,7 @@ import types
 import numba
 import numpy as np
 
+from gpuboost.kernels.cuda.cubins import code_of
 from gpuboost.kernels.cuda.device import cupy, emulated
 
 THREADS = 256
@@ -47,9 +49,9 @@ class RowKernel:
         function = self._compiled.get(key)
         if function is None:
             capability = device.compute_capability
-            ptx, name = self.ptx(signature, (int(capability[:-1]), int(capability[-1])))
+            code, name = code_of(self, signature, (int(capability[:-1]), int(capability[-1])))
             loaded = cupy().cuda.function.Module()
-            loaded.load(ptx.encode())
+            loaded.load(code)
             function = self._compiled[key] = loaded.get_function(name)
         flat = [np.int64(n)]
         for a in args:
@@ -164,16 +166,23 @@ def _spread(kernel, n_args):
 
 
 def without_fma(ptx):
-    """PTX with a multiplication and an addition, each rounded, for every fused multiply-add."""
+    """PTX in which every product, sum and difference of floats is rounded.
+
+    For a fused multiply-add there is a multiplication and an addition. ``.rn`` forbids the
+    assembler to fuse: what has no rounding it may.
+    """
 
     def two_roundings(match):
-        kind, target, a, b, c = match.groups()
+        modifiers, target, a, b, c = match.groups()
+        kind = modifiers.rpartition(".")[2]
         return (
-            f"{{\n\t.reg .{kind} %product;\n\tmul.rn.{kind} %product, {a}, {b};\n\t"
-            f"add.rn.{kind} {target}, %product, {c};\n\t}}"
+            f"{{\n\t.reg .{kind} %product;\n\tmul.rn{modifiers} %product, {a}, {b};\n\t"
+            f"add.rn{modifiers} {target}, %product, {c};\n\t}}"
         )
 
-    return re.sub(r"fma\.rn\.(f64|f32)\s+([^,]+), ([^,]+), ([^,]+), ([^;]+);", two_roundings, ptx)
+    operands = r"\s+([^,]+), ([^,]+), ([^,]+), ([^;]+);"
+    ptx = re.sub(rf"\b(?:fma|mad)\.rn((?:\.ftz)?\.f(?:32|64)){operands}", two_roundings, ptx)
+    return re.sub(r"(?<![\w.])(mul|add|sub)((?:\.ftz)?(?:\.sat)?\.f(?:32|64))\b", r"\1.rn\2", ptx)
 
 
 def _numba_type(value):

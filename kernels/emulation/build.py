@@ -11,6 +11,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from gpuboost.cached_files import cache_folder
+
 HERE = Path(__file__).parent
 FLAGS = [
     "-std=c++20",
@@ -31,14 +33,6 @@ CHECKS = [
 ]
 
 
-def cache_folder():
-    """Where libraries are kept."""
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = Path(os.environ.get("GPUBOOST_CACHE_DIR") or caches / "gpuboost") / "emulation"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
 def build(source, options, checked):
     """Path of the library of a source; ``checked`` adds what check and count mode need."""
     defines = [o for o in options if o.startswith("-D")]
@@ -55,7 +49,7 @@ def _kept(name, suffix, text, flags, objects):
     key = hashlib.sha256(
         "\0".join((text, header, repr(flags + objects + FLAGS))).encode()
     ).hexdigest()[:20]
-    target = cache_folder() / f"{name}-{key}{suffix}"
+    target = cache_folder("emulation") / f"{name}-{key}{suffix}"
     if target.exists():
         return target
     compiler = shutil.which("g++")

@@ -172,9 +172,9 @@ def row_kernel_ptx(kernel, arguments, architecture):
 
 
 def assemble(ptx, architecture):
-    """(registers, spilled bytes) of a kernel given as PTX."""
+    """(registers, spilled bytes, cubin) of a kernel given as PTX."""
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "kernel.ptx"
+        source, cubin = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
         source.write_text(ptx)
         command = [
             in_wheel("cu13/bin/ptxas"),
@@ -182,10 +182,28 @@ def assemble(ptx, architecture):
             "-v",
             str(source),
             "-o",
-            str(Path(folder) / "kernel.cubin"),
+            str(cubin),
         ]
         log = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+        code = cubin.read_bytes()
     spilled = sum(
         map(int, re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", log).groups())
     )
-    return int(re.search(r"Used (\d+) registers", log)[1]), spilled
+    return int(re.search(r"Used (\d+) registers", log)[1]), spilled, code
+
+
+def n_fused(ptx, architecture):
+    """How many multiplications and additions of floats ptxas fuses.
+
+    Divisions and square roots become sequences with fused multiply-adds that round the quotient as
+    IEEE says. They are not what is looked for, so operations of one instruction take their places.
+    """
+    ptx = re.sub(r"\bdiv\.rn(\.f(?:32|64))\b", r"min\1", ptx)
+    ptx = re.sub(r"\b(?:rcp|sqrt)\.rn(\.f(?:32|64))\b", r"abs\1", ptx)
+    *_, cubin = assemble(ptx, architecture)
+    return len(re.findall(r"\b[DFH]FMA2?\b", "".join(sass(cubin).values())))
+
+
+def may_be_fused(ptx):
+    """Whether products and sums of floats are there at all."""
+    return all(re.search(rf"\b{name}\.[a-z.]*f(32|64)", ptx) for name in ("mul", "(add|sub)"))

@@ -6,6 +6,7 @@ And uses what the committed table says.
 """
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -17,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import compiling
 
 from gpuboost.dtypes import GROWTH, NODE, WALK_NODE
-from gpuboost.kernels.cuda import binning, compiler, gradients, predict
+from gpuboost.kernels.cuda import binning, compiler, gradients, predict, rowwise
 from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import ROW_METRICS
 
@@ -33,7 +34,7 @@ DYNAMIC = {"build_histograms": 2 * GROUP_BYTES, "find_splits": CELL_BYTES}
 def threads_of(kernel, source):
     """Threads from the kernel's launch bounds."""
     bounds = source.split(f") {kernel}(")[0].rsplit("__launch_bounds__(", 1)[-1].split(",")[0]
-    constants = {**compiler.THREADS, "N_CODES": 256, "LANES": 128}
+    constants = {**compiler.THREADS, "N_CODES": 256, "LANES": 128, "WARP": 32}
     return constants.get(bounds, 256)
 
 
@@ -74,6 +75,21 @@ def test_compiles_without_spills_as_the_table_says(version, architecture, file):
 def test_the_histogram_kernel_fills_half_a_multiprocessor(architecture):
     table = json.loads(TABLE.read_text())
     assert table["cu12"][f"sm_{architecture}"]["histogram"]["build_histograms"]["occupancy"] >= 50
+
+
+@pytest.mark.parametrize("group_features", [16, 32])
+def test_the_page_says_what_groups_of_features_take(group_features):
+    """docs/cuda.md: groups of 32 would need an opt-in to more shared memory, and lose threads."""
+    lines = (Path(__file__).parents[2] / "docs" / "cuda.md").read_text().splitlines()
+    (head,) = (line for line in lines if "percent | sm_75 |" in line)
+    (row,) = (line for line in lines if f"| {group_features} features, " in line)
+    table = json.loads(TABLE.read_text())["cu12"]
+    for name, said in zip(head.split("|")[2:-1], row.split("|")[2:-1], strict=True):
+        kernel = table[name.strip()]["histogram"]["build_histograms"]
+        architecture, shared_bytes = int(name.strip()[3:]), group_features * 256 * 2 * 4
+        assert f"{shared_bytes // 1024} KiB" in row
+        percent, _ = compiling.occupancy(architecture, 512, kernel["registers"], shared_bytes)
+        assert percent == int(said)
 
 
 @pytest.mark.parametrize("file", compiler.FILES)
@@ -131,6 +147,15 @@ def row_kernels():
         ),
         "add_binned_tree": (predict.ADD_BINNED_TREE, (u1, nodes, f8, one, one, f8)),
     }
+    sums = np.empty((1, 1), np.int64)
+    out |= {
+        "area-rows": (
+            gradients.SORT_ROWS,
+            (i8, f8, matrix, f8, np.bool_(True), matrix, np.float64(1), f8, sums),
+        ),
+        "area-places": (gradients.AREAS_OF_PLACES, (f8, sums, f8)),
+        "area-pairs": (gradients.COUNT_PAIRS, (sums, matrix)),
+    }
     for nearest, kernel in gradients.QUANTIZE.items():
         out[f"quantize-{nearest}"] = kernel, (f8, f8, f8, np.bool_(True), growth, i8)
     for loss in OBJECTIVES.values():
@@ -176,14 +201,37 @@ def row_kernels():
     return out
 
 
+ROW_ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)
+
+
 @pytest.mark.parametrize("name", row_kernels())
 def test_row_kernels_assemble_without_spills_and_fused_additions(name):
     kernel, arguments = row_kernels()[name]
-    for architecture in (75, 80, 86, 89, 90, 100, 120):
+    for architecture in ROW_ARCHITECTURES:
         ptx = compiling.row_kernel_ptx(kernel, arguments, architecture)
         assert "fma." not in ptx
-        _, spilled = compiling.assemble(ptx, architecture)
+        _, spilled, _ = compiling.assemble(ptx, architecture)
         assert spilled == 0
+        assert not compiling.may_be_fused(ptx) or compiling.n_fused(ptx, architecture) == 0
+
+
+@pytest.mark.parametrize(("name", "least"), [("metric-logloss", 3), ("softmax", 4)])
+def test_what_is_left_without_rounding_is_fused(monkeypatch, name, least):
+    """numba writes products and sums without ``.rn``: to replace its fused ones is not enough."""
+    kernel, arguments = row_kernels()[name]
+    monkeypatch.setattr(rowwise, "without_fma", lambda ptx: ptx)
+    ptx = compiling.row_kernel_ptx(kernel, arguments, 80)
+    split = re.sub(
+        r"fma\.rn\.f64\s+([^,]+), ([^,]+), ([^,]+), ([^;]+);",
+        r"{ .reg .f64 %p; mul.rn.f64 %p, \2, \3; add.rn.f64 \1, %p, \4; }",
+        ptx,
+    )
+    assert compiling.n_fused(ptx, 80) > compiling.n_fused(split, 80) >= least
+    for architecture in ROW_ARCHITECTURES:
+        text = split.replace(".target sm_80", f".target sm_{architecture}")
+        assert compiling.n_fused(text, architecture) >= least, architecture
+        monkeypatch.undo()
+        assert compiling.n_fused(rowwise.without_fma(text), architecture) == 0
 
 
 if __name__ == "__main__":

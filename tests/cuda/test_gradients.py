@@ -1,11 +1,15 @@
 """Gradients on the device."""
 
+import numpy as np
 import pytest
 import workload
 
 from gpuboost import GPUBoostRegressor
+from gpuboost.backend import get_backend
+from gpuboost.kernels.emulation import control
 from gpuboost.objectives.links import IDENTITY
 from gpuboost.objectives.losses import OBJECTIVES, mean_score
+from gpuboost.objectives.metrics import AreaMetric
 from gpuboost.objectives.objective import Objective
 
 pytestmark = pytest.mark.usefixtures("emulated")
@@ -30,3 +34,18 @@ def test_a_new_loss_needs_no_cuda_code(monkeypatch):
         for d in ("cpu", "cuda")
     ]
     assert models[0].fingerprint() == models[1].fingerprint()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_stay_on_the_device_for_the_area_under_the_curve(weighted):
+    """Two numbers come back, and nobody waits for them."""
+    _, signal, weight = workload.data()
+    arrays = (signal > 0).astype(float), signal[None] ** 3, weight if weighted else np.empty(0)
+    with get_backend("cuda", 1) as backend:
+        there = [backend.put(array) for array in arrays]
+        control.counters.reset()
+        score = backend.area_under_curve(AreaMetric(), *there)
+        counters = control.counters
+        assert counters.synchronizations == counters.uploads == 0
+        assert (counters.downloads, counters.download_bytes) == (1, 16)
+        assert score.value() == backend.host.area_under_curve(AreaMetric(), *arrays).value() == 1.0

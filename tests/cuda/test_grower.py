@@ -11,6 +11,8 @@ from gpuboost.backend import get_backend
 from gpuboost.config import BoostParams
 from gpuboost.data.features import FeatureMap
 from gpuboost.data.summary import Summary
+from gpuboost.dtypes import GROWTH, record_of
+from gpuboost.kernels.cuda.records import STATE
 from gpuboost.kernels.emulation import control
 from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.training.boosting import Booster
@@ -20,12 +22,14 @@ pytestmark = pytest.mark.usefixtures("emulated")
 PER_STEP = {
     "choose",
     "count_lefts",
-    "settle",
-    "scatter_rows",
+    "divide_nodes",
     "build_histograms",
     "scan_pairs",
     "scan_level",
 }
+
+
+LEAFWISE_STEP = PER_STEP - {"scan_level"}
 
 
 def make_booster(backend, x, y, **options):
@@ -62,10 +66,95 @@ def test_nothing_is_waited_for_or_read_back_while_trees_grow(policy):
     assert (
         done["graph_launches"] == 3
     )  # the first tree is launched one by one, the second is recorded
-    assert sum(n for name, n in done["launches"].items() if name in PER_STEP) <= 4 * 6 * (
-        n_steps + 1
-    )
     assert done["launches"]["choose"] == 4 * n_steps
+    # each step has five launches, but that the last one has no histograms to build and scan, and
+    # the root has these two alone; six more begin and end a tree
+    assert sum(n for name, n in done["launches"].items() if name in PER_STEP) == 4 * 5 * n_steps
+    ends = ("start_tree", "list_leaves", "sum_leaves", "sum_children", "leaf_values")
+    assert all(done["launches"][name] == 4 for name in ends)
+
+
+def test_the_work_of_kernels_of_nodes_follows_their_number():
+    """What they read doubles with the nodes.
+
+    It would be four times as much if they looked at all others for each.
+    """
+    rng = np.random.default_rng(0)
+    x = rng.random((4096, 4)).astype(np.float32)
+    y = x @ np.array([8.0, 4.0, 2.0, 1.0]) / 15  # splits in the middle
+    options = {"min_child_weight": 0.0, "reg_lambda": 0.01}
+    sizes, loads = [], {"choose": [], "list_leaves": [], "sum_children": [], "leaf_values": []}
+    for depth in (7, 8, 9):
+        with control.configure(mode="count"), get_backend("cuda", 1) as backend:
+            booster = make_booster(backend, x, y, max_depth=depth, **options)
+            control.kernel_counts.clear()
+            booster.round(0, [])
+            (tree,) = booster.take_trees(everything=True)
+            sizes.append(len(tree.value))
+            for name, found in loads.items():
+                found.append(control.kernel_counts[name]["load_bytes"])
+    more_nodes = np.diff(sizes)
+    assert sizes[-1] > 800 and more_nodes[1] > 1.5 * more_nodes[0]
+    for name, found in loads.items():
+        a_node = np.diff(found) / more_nodes
+        assert 0 < a_node[1] < 1.3 * a_node[0], (name, found, sizes)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"grow_policy": "leafwise", "leaves_per_step": 1, "max_leaves": 40},
+        {"grow_policy": "leafwise", "leaves_per_step": 3, "max_leaves": 40},
+        {"grow_policy": "leafwise", "leaves_per_step": 300, "max_leaves": 700},
+        {"grow_policy": "depthwise", "max_depth": 12, "max_leaves": 45},
+    ],
+    ids=str,
+)
+def test_the_highest_gains_are_chosen_and_the_lowest_of_equal_nodes(limits):
+    """Cells of a board, whose gains are the same in many nodes."""
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 64, (6000, 2)).astype(float)
+    y = x.sum(axis=1) % 2 + (x[:, 0] % 8 == 0) + np.floor(x[:, 1] / 16)
+    options = {"n_estimators": 1, "reg_lambda": 0.0, "min_child_weight": 0.0, **limits}
+    cpu, cuda = (GPUBoostRegressor(device=d, **options).fit(x, y) for d in ("cpu", "cuda"))
+    assert cpu.fingerprint() == cuda.fingerprint()
+    gains = cpu.ensemble_.trees[0].gain
+    assert len(np.unique(gains)) < len(gains)
+
+
+def test_launches_after_the_tree_is_complete_are_nearly_free():
+    """Three splits exhaust the rows: further steps read the state of the tree and nothing else."""
+    x = np.repeat(np.arange(4.0), 512)[:, None].astype(np.float32)
+    totals = []
+    for max_leaves in (8, 64):
+        with control.configure(mode="count"), get_backend("cuda", 1) as backend:
+            limits = {"grow_policy": "leafwise", "max_leaves": max_leaves}
+            booster = make_booster(backend, x, x[:, 0] / 3, **limits)
+            control.kernel_counts.clear()
+            booster.round(0, [])
+            (tree,) = booster.take_trees(everything=True)
+            totals.append({name: dict(control.kernel_counts[name]) for name in LEAFWISE_STEP})
+        assert len(tree.value) == 7
+    for name in LEAFWISE_STEP:
+        more = {what: totals[1][name][what] - totals[0][name][what] for what in totals[0][name]}
+        assert more["launches"] == 64 - 8
+        assert more["load_bytes"] <= STATE.itemsize * more["threads"], name
+        assert more["store_bytes"] == more["global_atomics"] == more["shared_atomics"] == 0
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 31, 32, 33, 700, 3000])
+def test_features_are_drawn_as_on_the_cpu(n_features):
+    shares = {1, n_features, -(-n_features // 3), n_features - n_features // 10}
+    for n_wanted in shares:
+        for key in (0, 1, 2**32 - 1, 123456789):
+            drawn = []
+            for device in ("cpu", "cuda"):
+                with get_backend(device, 1) as backend:
+                    growth = backend.put(record_of(GROWTH, {"column_key": key}))
+                    out = backend.put(np.zeros(n_wanted, np.int32))
+                    backend.draw_features(n_features, growth, out)
+                    drawn.append(backend.to_host(out))
+            np.testing.assert_array_equal(*drawn)
 
 
 def test_atomics_and_reads_of_the_histogram_kernel():

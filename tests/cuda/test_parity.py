@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from gpuboost import GPUBoostClassifier, GPUBoostRegressor
+from gpuboost.backend import get_backend
+from gpuboost.objectives.metrics import AreaMetric
 
 pytestmark = pytest.mark.usefixtures("device")
 
@@ -161,6 +163,30 @@ def test_columns_without_information_and_rare_classes(policy):
     assert_same(*both(x, y, 3, grow_policy=policy))
     x[:] = np.nan
     assert_same(*both(x, y, 3, grow_policy=policy))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 300, 2000, 9000])
+def test_area_under_the_curve(n, weighted):
+    """On scores with many ties and with none, of rows in more than one block."""
+    rng = np.random.default_rng(n)
+    y, metric = (rng.random(n) < 0.3).astype(float), AreaMetric()
+    weight = rng.exponential(size=n) * (rng.random(n) < 0.9) if weighted else np.empty(0)
+    for raw in (rng.normal(size=(1, n)).round(1), rng.normal(size=(1, n)), np.zeros((1, n))):
+        values = []
+        for device in ("cpu", "cuda"):
+            with get_backend(device, 1) as backend:
+                arrays = (backend.put(a) for a in (y, raw, weight))
+                values.append(backend.area_under_curve(metric, *arrays).value())
+        np.testing.assert_array_equal(*values)  # NaN where there is one class
+
+
+def test_training_by_the_area_under_the_curve():
+    x, y, weight = make(1500, 5, 2, True)
+    options = {"eval_metric": ["logloss", "auc"], "early_stopping_rounds": 2, "n_estimators": 12}
+    cpu, cuda = both(x, y, 2, weight, eval_rows=700, max_depth=2, learning_rate=1.0, **options)
+    assert_same(cpu, cuda)
+    assert cpu.best_score_ == cuda.best_score_ > 0.5
 
 
 @pytest.mark.parametrize("order", ["reverse", "random"])

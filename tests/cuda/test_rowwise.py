@@ -34,8 +34,32 @@ def test_functions_that_a_function_calls_are_compiled_with_it():
 
 
 def test_a_fused_addition_becomes_two_instructions():
-    text = "\tfma.rn.f64 \t%fd3, %fd1, %fd2, 0d3FF0;\n\tadd.f64 %fd4, %fd3, %fd1;\n"
-    out = without_fma(text)
-    assert "fma" not in out and out.endswith("add.f64 %fd4, %fd3, %fd1;\n")
+    out = without_fma("\tfma.rn.f64 \t%fd3, %fd1, %fd2, 0d3FF0;\n")
+    assert "fma" not in out
     assert "mul.rn.f64 %product, %fd1, %fd2;" in out
     assert "add.rn.f64 %fd3, %product, 0d3FF0;" in out
+    assert "add.rn.ftz.f32 %f4, %product, %f3;" in without_fma("mad.rn.ftz.f32 %f4, %f1, %f2, %f3;")
+
+
+@pytest.mark.parametrize(
+    ("written", "rounded"),
+    [
+        ("add.f64 \t%fd4, %fd3, %fd1;", "add.rn.f64 \t%fd4, %fd3, %fd1;"),
+        ("@%p1 mul.f32 %f4, %f3, %f1;", "@%p1 mul.rn.f32 %f4, %f3, %f1;"),
+        ("sub.ftz.sat.f32 %f4, %f3, %f1;", "sub.rn.ftz.sat.f32 %f4, %f3, %f1;"),
+        *(
+            (as_it_is, as_it_is)
+            for as_it_is in (
+                "add.rn.f64 %fd4, %fd3, %fd1;",
+                "add.rz.f64 %fd4, %fd3, %fd1;",
+                "mul.lo.s64 %rd4, %rd3, %rd1;",
+                "mad.lo.s32 %r4, %r3, %r1, %r2;",
+                "add.s64 %rd4, %rd3, %rd1;",
+                "atom.global.add.f64 %fd4, [%rd1], %fd1;",
+                "red.global.add.f32 [%rd1], %f1;",
+            )
+        ),
+    ],
+)
+def test_sums_and_products_of_floats_are_rounded(written, rounded):
+    assert without_fma(written) == rounded

@@ -35,10 +35,11 @@ def trainings():
             min_samples_leaf=20,
             colsample_bylevel=0.7,
             colsample_bynode=0.8,
+            eval_metric=["logloss", "auc"],
             device=device,
             **small,
         )
-        return model.fit(x, labels, sample_weight=weight, eval_set=(x[:500], labels[:500]))
+        return model.fit(x, labels, sample_weight=weight, eval_set=(x[:1300], labels[:1300]))
 
     def leafwise(device):
         model = GPUBoostRegressor(
