@@ -206,7 +206,9 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, or categories in nominal columns; NaN means missing.
+            Numbers, or categories in nominal columns; NaN means missing. An array on a CUDA device,
+            or a cuDF frame: it stays there with ``device="cuda"``, ``splitter="hist"`` and no
+            nominal features, else it is copied to the host once.
         y : array-like of shape (n_samples,)
             Classes: numbers or strings.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -453,7 +455,9 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, or categories in nominal columns; NaN means missing.
+            Numbers, or categories in nominal columns; NaN means missing. An array on a CUDA device,
+            or a cuDF frame: it stays there with ``device="cuda"``, ``splitter="hist"`` and no
+            nominal features, else it is copied to the host once.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None

@@ -116,7 +116,9 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
         ----------
         X : array-like of shape (n_samples, n_features)
             Numbers; NaN means missing. Columns named by ``categorical_features`` may hold anything
-            that can be sorted.
+            that can be sorted. An array on a CUDA device, or a cuDF frame: it stays there with
+            ``device="cuda"``, ``splitter="hist"`` and no nominal features, else it is copied to the
+            host once.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes, or for a regressor numbers.
         sample_weight : array-like of shape (n_samples,), default=None

@@ -491,7 +491,9 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, or categories in nominal columns; NaN means missing.
+            Numbers, or categories in nominal columns; NaN means missing. An array on a CUDA device,
+            or a cuDF frame: it stays there with ``device="cuda"``, ``splitter="hist"`` and no
+            nominal features, else it is copied to the host once.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes: numbers or strings.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -634,7 +636,9 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, or categories in nominal columns; NaN means missing.
+            Numbers, or categories in nominal columns; NaN means missing. An array on a CUDA device,
+            or a cuDF frame: it stays there with ``device="cuda"``, ``splitter="hist"`` and no
+            nominal features, else it is copied to the host once.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
