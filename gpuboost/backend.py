@@ -47,6 +47,9 @@ class Memory(Protocol):
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> DeviceArray:
         """An array to be filled."""
 
+    def take_rows(self, x: DeviceArray, rows: HostArray) -> DeviceArray:
+        """Some rows of a matrix, given by their numbers, where the matrix is."""
+
 
 class Binning(Protocol):
     """Bins of a matrix, which may be on the host or on the device."""
@@ -60,6 +63,18 @@ class Binning(Protocol):
         self, x: DeviceArray, cuts: HostArray, n_cuts: HostArray, by_rows: bool
     ) -> tuple[DeviceArray, DeviceArray]:
         """Bins by columns, and by rows if asked, or in the layout of the device."""
+
+    def bin_columns(self, x: DeviceArray, cuts: HostArray, n_cuts: HostArray) -> DeviceArray:
+        """Bins by columns, (n_features, n_rows) uint8, where the matrix is."""
+
+    def code_borders(
+        self, x: DeviceArray, weight: HostArray, columns: DeviceArray, n_codes: HostArray
+    ) -> tuple[HostArray, HostArray]:
+        """Lowest and highest value of each code but 0 of each column, (n_features, 255).
+
+        ``columns`` has the codes of all values, ``n_codes`` how many there are, code 0 included.
+        Rows of weight 0 are as if they were not there. A code without values has +inf and -inf.
+        """
 
 
 class Boosting(Protocol):
@@ -168,29 +183,58 @@ class Prediction(Protocol):
     ) -> None:
         """Add trees to ``out``, which ``base_scores`` has made for these rows."""
 
+    def add_unseen(
+        self,
+        x: DeviceArray,
+        ensemble: EnsembleLike,
+        first_tree: int,
+        end_tree: int,
+        in_bag: HostArray,
+        out: DeviceArray,
+    ) -> None:
+        """Add each tree to the scores of the rows that are not in its bag.
+
+        ``in_bag``, (end_tree - first_tree, n_rows) uint8, has 1 for rows that are in the bag.
+        """
+
+    def medians(
+        self, x: DeviceArray, ensemble: EnsembleLike, first_tree: int, end_tree: int
+    ) -> DeviceArray:
+        """Medians, by the trees' weights, of what trees say of each row.
+
+        Of the first first_tree + 1, ..., end_tree trees: (end_tree - first_tree, n_rows) float64.
+        """
+
+    def find_leaves(self, x: DeviceArray, ensemble: EnsembleLike) -> DeviceArray:
+        """The leaf that each tree has for each row, (n_rows, n_trees) int32."""
+
+    def each_row(
+        self, function: Callable[..., None], shape: tuple[int, ...], *arguments: DeviceArray | float
+    ) -> DeviceArray:
+        """A new float64 array ``out`` that ``function(i, *arguments, out)`` fills for each row i.
+
+        There are shape[0] rows. The result is where the first argument is. The function is one of
+        ``gpuboost.scalar.rows``, which every device compiles.
+        """
+
     def apply_link(self, raw: DeviceArray, link: LinkLike) -> DeviceArray:
         """Predictions from raw scores: numbers (n_rows,), or probabilities (n_rows, n_classes)."""
 
     def labels(self, raw: DeviceArray, classes: HostArray) -> DeviceArray:
-        """The class with the highest score; one output means two classes."""
+        """The class with the highest score, the first among equals.
+
+        One score for two classes is that of the second, against 0.
+        """
 
 
 class HostOnly(Protocol):
     """What only the host does: ``backend.host`` has it on every device."""
-
-    def code_borders(
-        self, column: HostArray, codes: HostArray, n_codes: int
-    ) -> tuple[HostArray, HostArray]:
-        """Lowest and highest value of each code but 0."""
 
     def fixed_point_sum(self, values: HostArray, weight: HostArray, scale: float) -> int:
         """Exact sum of values times weights, in steps of 1 / scale."""
 
     def draw_bag(self, n_rows: int, n_draws: int, key: np.uint32) -> HostArray:
         """How often each row is drawn in ``n_draws`` draws with replacement."""
-
-    def find_leaves(self, x: HostArray, ensemble: EnsembleLike, out: HostArray) -> None:
-        """The leaf that each tree has for each row, into ``out`` (n_rows, n_trees)."""
 
     def leaf_quantiles(
         self,

@@ -50,6 +50,7 @@ def grow_forest(x, y, n_trees=10, classes=False, seed=0, replace=True, **params)
         ensemble_=ensemble,
         bag_counts=lambda i: counts[i],
         check_rows=np.asarray,
+        device="cpu",
         n_jobs=2,
         n_features_in_=x.shape[1],
     )

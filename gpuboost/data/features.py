@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gpuboost.backend import Backend, HostBackend
+from gpuboost.backend import Backend
 from gpuboost.data.categorical import categorical_columns, category_numbers, column_of, distinct
 from gpuboost.data.matrix import exact_codes, with_borders
 from gpuboost.data.summary import Summary
@@ -119,30 +119,37 @@ class FeatureMap:
         """What prediction needs: trees know their thresholds."""
         return FeatureMap([Feature(feature.kind, feature.categories) for feature in self.features])
 
+    @property
+    def n_cuts(self) -> np.ndarray:
+        """How many cuts each feature has, int32."""
+        return np.array([len(feature.cuts) for feature in self.features], np.int32)
+
     def cut_table(self, dtype: Any = np.float64) -> np.ndarray:
         """The cuts of all features, as ``cut_table`` makes them."""
         return cut_table([feature.cuts for feature in self.features], np.dtype(dtype))
 
     def matrix(self, x: Any, backend: Backend, by_rows: bool) -> FeatureMatrix:
         """Codes of every number, one byte each, laid out as the backend likes it."""
-        n_cuts = np.array([len(feature.cuts) for feature in self.features], np.int32)
-        columns, rows = backend.bin_matrix(x, self.cut_table(x.dtype), n_cuts, by_rows)
+        cuts, n_cuts = self.cut_table(x.dtype), self.n_cuts
+        columns, rows = backend.bin_matrix(x, cuts, n_cuts, by_rows)
         return FeatureMatrix(columns, rows, n_cuts + np.int32(2), x.shape[0])
 
     def matrix_with_borders(
-        self, x: np.ndarray, weight: np.ndarray, max_bins: int | None, backend: HostBackend
+        self, x: Any, weight: np.ndarray, max_bins: int | None, backend: Backend
     ) -> FeatureMatrix:
         """Codes for classical trees, which put thresholds between the values of two codes.
 
-        With ``max_bins`` cuts are found, at most so many bins a feature; None: every distinct value
-        of a row with weight has a code of its own.
+        With ``max_bins`` cuts are found, at most so many bins a feature, where ``x`` is; None:
+        every distinct value of a row with weight has a code of its own, and ``x`` is on the host.
         """
         if max_bins is None:
-            return exact_codes(x, weight, self.is_categorical, backend)
+            return exact_codes(x, weight, self.is_categorical, backend.host)
         equal = bool((weight == weight[:1]).all())  # then cuts need no weights, which take longer
         summary = Summary.of(x, np.empty(0) if equal else weight)
-        binned = self.with_cuts(summary, max_bins, backend).matrix(x, backend, by_rows=False)
-        return with_borders(binned, x, weight, self.is_categorical, backend)
+        cut = self.with_cuts(summary, max_bins, backend)
+        columns = backend.bin_columns(x, cut.cut_table(x.dtype), cut.n_cuts)
+        n_codes = cut.n_cuts + np.int32(2)
+        return with_borders(columns, x, weight, n_codes, self.is_categorical, backend)
 
 
 def cut_table(cuts: list[np.ndarray], dtype: np.dtype) -> np.ndarray:

@@ -7,28 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.backend import HostBackend
-from gpuboost.dtypes import N_CODES
+from gpuboost.backend import Backend, HostBackend, device_of
+from gpuboost.dtypes import BIN, N_CODES
 from gpuboost.exchange import FeatureMatrix
 
 
 def with_borders(
-    binned: FeatureMatrix,
-    x: np.ndarray,
+    columns: Any,
+    x: Any,
     weight: np.ndarray,
+    n_codes: np.ndarray,
     is_categorical: np.ndarray,
-    backend: HostBackend,
+    backend: Backend,
 ) -> FeatureMatrix:
-    """A binned matrix with the lowest and highest value of each bin, and codes of categories."""
-    used, n_rows = np.flatnonzero(weight > 0), len(x)
+    """Bins by columns with the lowest and highest value of each, and codes of categories.
 
-    def code(f: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        column, codes = x[:, f], binned.columns[f]
-        if len(used) < n_rows:
-            column, codes = column[used], codes[used]
-        return binned.columns[f], *backend.code_borders(column, codes, int(binned.n_bins[f]))
-
-    return _coded(x, is_categorical, code, backend)
+    The bins of a matrix on a device stay there; it has no categories.
+    """
+    lower, upper = backend.code_borders(x, weight, columns, n_codes)
+    borders = [(lower[f, : n - 1], upper[f, : n - 1]) for f, n in enumerate(n_codes)]
+    if device_of(columns) is not None:
+        return _matrix(columns, np.empty(0, BIN), borders, is_categorical, x.shape[0])
+    return _coded(x, is_categorical, lambda f: (columns[f], *borders[f]), backend.host)
 
 
 def exact_codes(
@@ -66,19 +66,32 @@ def _coded(
             coded[f] = code(f)
 
     backend.share_out(x.shape[1], code_column)
-    n_codes = np.array([len(lower) + 1 for _, lower, _ in coded], np.int32)
-    columns = np.empty(x.shape[::-1], np.uint8 if n_codes.max() <= N_CODES else np.uint32)
+    most = max(len(lower) for _, lower, _ in coded) + 1
+    columns = np.empty(x.shape[::-1], BIN if most <= N_CODES else np.uint32)
     for column, (codes, _, _) in zip(columns, coded, strict=True):
         column[:] = codes
+    borders = [(lower, upper) for _, lower, upper in coded]
+    return _matrix(columns, np.ascontiguousarray(columns.T), borders, is_categorical, len(x))
+
+
+def _matrix(
+    columns: Any,
+    by_rows: np.ndarray,
+    borders: list[tuple[np.ndarray, np.ndarray]],
+    is_categorical: np.ndarray,
+    n_rows: int,
+) -> FeatureMatrix:
+    """Codes with the lowest and highest value of each code but 0, by features."""
+    n_codes = np.array([len(lower) + 1 for lower, _ in borders], np.int32)
     unknown = [np.nan]
     return FeatureMatrix(
         columns=columns,
-        by_rows=np.ascontiguousarray(columns.T),
+        by_rows=by_rows,
         n_codes=n_codes,
-        n_rows=len(x),
+        n_rows=n_rows,
         begin=np.concatenate([[0], np.cumsum(n_codes)]).astype(np.int64),
-        lower=np.concatenate([part for _, lower, _ in coded for part in (unknown, lower)]),
-        upper=np.concatenate([part for _, _, upper in coded for part in (unknown, upper)]),
+        lower=np.concatenate([part for lower, _ in borders for part in (unknown, lower)]),
+        upper=np.concatenate([part for _, upper in borders for part in (unknown, upper)]),
         is_categorical=is_categorical,
     )
 

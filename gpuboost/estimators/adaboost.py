@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin, is_classifier
 from sklearn.utils.validation import column_or_1d
 
+from gpuboost.backend import Backend, on_host
 from gpuboost.config import Number, check_choice
-from gpuboost.data.array_math import exact_sum, exp
+from gpuboost.data.array_math import exact_sum
 from gpuboost.data.checks import check_class_weight
 from gpuboost.estimators.base import TrainedInRounds, TreesOfClasses
 from gpuboost.estimators.classical import BaseClassical
 from gpuboost.model.ensemble import ensemble_of
-from gpuboost.training.adaboost import (
-    AdaBoostParams,
-    Boosted,
-    boost_classes,
-    boost_values,
-    weighted_median,
-)
+from gpuboost.scalar.rows import samme_decision, samme_probabilities
+from gpuboost.training.adaboost import AdaBoostParams, Boosted, boost_classes, boost_values
 from gpuboost.training.trees import TreeGrower, TreeParams
 
 DEFAULT = AdaBoostParams()
-#: Rows for which the predictions of all trees are held at once.
-CHUNK_ROWS = 4096
 
 
 class BaseAdaBoost(TrainedInRounds, BaseClassical):
@@ -58,13 +52,13 @@ class BaseAdaBoost(TrainedInRounds, BaseClassical):
         classification = is_classifier(self)
         with self._unchanged_on_error():
             if y is not None:
-                y = column_or_1d(y, warn=True)
+                y = column_or_1d(on_host(y), warn=True)
             data = self._prepare(X, y, sample_weight)
-            with self._training_backend() as backend:
-                coded = self._coded(data, backend.host)
+            with self._training_backend(data.x) as backend:
+                coded = self._coded(data, backend)
                 grower = TreeGrower(coded, data.targets, tree_params, backend)
                 boosted: Boosted = boost(
-                    grower, data.x, data.y[:, 0], data.weight, params, self._seed(), backend.host
+                    grower, data.x, data.y[:, 0], data.weight, params, self._seed(), backend
                 )
             combine = "sum" if classification else "median"
             self._set_trained(
@@ -83,7 +77,7 @@ class BaseAdaBoost(TrainedInRounds, BaseClassical):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict; the result is where they are.
         y : array-like of shape (n_samples,)
             Their classes or targets.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -97,8 +91,9 @@ class BaseAdaBoost(TrainedInRounds, BaseClassical):
         from sklearn.metrics import accuracy_score, r2_score  # importing them takes long
 
         score = accuracy_score if is_classifier(self) else r2_score
+        y, sample_weight = on_host(y), on_host(sample_weight)
         for predictions in self.staged_predict(X):
-            yield float(score(y, predictions, sample_weight=sample_weight))
+            yield float(score(y, on_host(predictions), sample_weight=sample_weight))
 
 
 class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
@@ -146,7 +141,7 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         Weights of the classes, multiplied with ``sample_weight``.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only. Rows are predicted on the CPU.
+        and numbers only.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -211,7 +206,9 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, or categories in nominal columns; NaN means missing.
+            Numbers, or categories in nominal columns; NaN means missing. An array on a CUDA device,
+            or a cuDF frame: it stays there with ``device="cuda"``, ``splitter="hist"`` and no
+            nominal features, else it is copied to the host once.
         y : array-like of shape (n_samples,)
             Classes: numbers or strings.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -225,36 +222,47 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         self._fit_boosted(X, y, sample_weight, boost_classes)
         return self
 
-    def _decide(self, votes: np.ndarray, weight: float) -> np.ndarray:
-        """Decision function from the votes (n_rows, n_classes) of trees of this total weight."""
-        if votes.shape[1] == 2:
-            return 2.0 * (votes[:, 1] - votes[:, 0]) / weight
-        against = (weight - votes) / (votes.shape[1] - 1)
-        return (votes - against) / weight
+    def _decide(self, backend: Backend, votes: Any, weight: float) -> Any:
+        """Decisions from the votes (n_classes, n_rows) of trees of this total weight.
 
-    def _probabilities(self, decision: np.ndarray) -> np.ndarray:
-        """Softmax of decision / (n_classes - 1), which SAMME is a fit of."""
-        scores = (
-            np.stack([-decision, decision], axis=1) / 2.0
-            if self.n_classes_ == 2
-            else decision / (self.n_classes_ - 1)
+        A column for each class; of two classes one column.
+        """
+        n_classes, n_rows = votes.shape
+        shape = n_rows, 1 if n_classes == 2 else n_classes
+        return backend.each_row(samme_decision, shape, votes.T, weight)
+
+    def _probabilities(self, backend: Backend, decision: Any) -> Any:
+        shape = len(decision), self.n_classes_
+        return backend.each_row(samme_probabilities, shape, decision)
+
+    def _labels(self, backend: Backend, decision: Any) -> Any:
+        return backend.labels(decision.T, self.classes_)
+
+    def _numbers(self, backend: Backend, decision: Any) -> Any:
+        return decision[:, 0] if self.n_classes_ == 2 else decision
+
+    def _decided(self, X: Any, finish: Callable[[Backend, Any], Any]) -> Any:
+        """``finish`` applied to the decisions of all trees."""
+        weight = exact_sum(self.estimator_weights_)
+        return self._predict(
+            X, lambda backend, votes: finish(backend, self._decide(backend, votes, weight))
         )
-        scores = exp(scores - scores.max(axis=1, keepdims=True))
-        # one class after another: the order of additions is part of the bits
-        total = sum(scores[:, c : c + 1] for c in range(scores.shape[1]))
-        return scores / total
 
-    def _classes_of(self, decision: np.ndarray) -> np.ndarray:
-        best = (decision > 0).astype(np.intp) if self.n_classes_ == 2 else decision.argmax(axis=1)
-        return self.classes_[best]
+    def _staged_decided(self, X: Any, finish: Callable[[Backend, Any], Any]) -> Iterator[Any]:
+        """The same for the first 1, 2, ... trees."""
+        weights = self.estimator_weights_
+        totals = (exact_sum(weights[: n + 1]) for n in range(len(weights)))
+        return self._staged(
+            X, lambda backend, votes: finish(backend, self._decide(backend, votes, next(totals)))
+        )
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: Any) -> Any:
         """Weighted vote of the trees.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict; the result is where they are.
 
         Returns
         -------
@@ -262,15 +270,15 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
             Two classes: from -2 (all vote for the first) to 2 (for the second). More: for each
             class from -1 / (n_classes - 1) to 1.
         """
-        return self._decide(self._raw(X), exact_sum(self.estimator_weights_))
+        return self._decided(X, self._numbers)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict; the result is where they are.
 
         Returns
         -------
@@ -278,72 +286,67 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
             Probabilities, in the order of ``classes_``. They rank rows well; as frequencies they
             are too close to each other.
         """
-        return self._probabilities(self.decision_function(X))
+        return self._decided(X, self._probabilities)
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """Predict classes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict; the result is where they are.
 
         Returns
         -------
         ndarray of shape (n_samples,)
             The class with the highest vote for each row.
         """
-        return self._classes_of(self.decision_function(X))
+        return self._decided(X, self._labels)
 
-    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_decision_function(self, X: Any) -> Iterator[Any]:
         """Weighted vote after each round.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict; the result is where they are.
 
         Yields
         ------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Decisions of the first 1, 2, ... trees.
         """
-        x = self.check_rows(X)
-        with self._backend(len(x)) as backend:
-            for i, votes in enumerate(ensemble_of(self).staged_raw(x, backend)):
-                yield self._decide(votes.T, exact_sum(self.estimator_weights_[: i + 1]))
+        yield from self._staged_decided(X, self._numbers)
 
-    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Predict probabilities after each round.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict; the result is where they are.
 
         Yields
         ------
         ndarray of shape (n_samples, n_classes)
             Probabilities from the first 1, 2, ... trees.
         """
-        for decision in self.staged_decision_function(X):
-            yield self._probabilities(decision)
+        yield from self._staged_decided(X, self._probabilities)
 
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict(self, X: Any) -> Iterator[Any]:
         """Predict classes after each round.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict; the result is where they are.
 
         Yields
         ------
         ndarray of shape (n_samples,)
             Classes from the first 1, 2, ... trees.
         """
-        for decision in self.staged_decision_function(X):
-            yield self._classes_of(decision)
+        yield from self._staged_decided(X, self._labels)
 
 
 class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
@@ -391,7 +394,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         outputs.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``criterion="absolute_error"``. Rows are predicted on the CPU.
+        and numbers only, and no ``criterion="absolute_error"``.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -452,7 +455,9 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, or categories in nominal columns; NaN means missing.
+            Numbers, or categories in nominal columns; NaN means missing. An array on a CUDA device,
+            or a cuDF frame: it stays there with ``device="cuda"``, ``splitter="hist"`` and no
+            nominal features, else it is copied to the host once.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -466,43 +471,32 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         self._fit_boosted(X, y, sample_weight, boost_values)
         return self
 
-    def _by_tree(self, x: np.ndarray) -> np.ndarray:
-        """What each tree says, (n_rows, n_trees)."""
-        with self._backend(len(x)) as backend:
-            return ensemble_of(self).values_by_tree(x, backend)
-
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """Predict targets.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict; the result is where they are.
 
         Returns
         -------
         ndarray of shape (n_samples,)
             Weighted median of the trees' predictions for each row.
         """
-        x = self.check_rows(X)
-        chunks = (x[i : i + CHUNK_ROWS] for i in range(0, len(x), CHUNK_ROWS))
-        return np.concatenate(
-            [weighted_median(self._by_tree(chunk), self.estimator_weights_) for chunk in chunks]
-        )
+        return self._predict(X, lambda _, medians: medians[0])
 
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_predict(self, X: Any) -> Iterator[Any]:
         """Predict targets after each round.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict; the result is where they are.
 
         Yields
         ------
         ndarray of shape (n_samples,)
             Weighted median of the first 1, 2, ... trees.
         """
-        values = self._by_tree(self.check_rows(X))
-        for n in range(1, values.shape[1] + 1):
-            yield weighted_median(values[:, :n], self.estimator_weights_[:n])
+        yield from self._staged(X, lambda _, medians: medians[0])

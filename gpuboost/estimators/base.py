@@ -170,12 +170,15 @@ class BaseTrees(BaseEstimator):
         Returns
         -------
         array of shape (n_samples, n_features)
-            Numbers; in categorical columns the numbers of the categories.
+            Numbers; in categorical columns the numbers of the categories. It is where X is.
         """
-        features = ensemble_of(self).features
-        if features.categories and device_of(X) is not None:
-            raise ValueError("X must be on the host: the model has columns with categories")
-        return self._check_x(features.encode(X), reset=False)
+        features, where = ensemble_of(self).features, device_of(X)
+        if not features.categories or where is None:
+            return self._check_x(features.encode(X), reset=False)
+        device_for(self.device, X)
+        x = self._check_x(features.encode(on_host(X)), reset=False)
+        with get_backend(where, self.n_jobs) as backend:
+            return backend.put(x)
 
     def _check_x(self, x: Any, reset: bool) -> Any:
         if device_of(x) is not None:
@@ -193,7 +196,7 @@ class BaseTrees(BaseEstimator):
                 raise ValueError(f"X must hold numbers; encode text first ({error})") from error
             raise
 
-    def _validate_on_device(self, x: Any, *y: Any, reset: bool) -> tuple[Any, ...]:
+    def _validate_on_device(self, x: Any, *y: Any, reset: bool, **options: Any) -> tuple[Any, ...]:
         """The same checks for input on a device.
 
         Scikit-learn sees an array of its shape and dtype that has no content.
@@ -202,7 +205,7 @@ class BaseTrees(BaseEstimator):
         x, names = device_matrix(x)
         outline = np.broadcast_to(np.zeros((), x.dtype), x.shape)
         checks = {"dtype": "numeric", "ensure_all_finite": False, "estimator": self}
-        checked = check_X_y(outline, *y, **checks)[1:] if y else ()
+        checked = check_X_y(outline, *y, **checks, **options)[1:] if y else ()
         check_array(outline, input_name="X", **checks)
         header = outline
         if names is not None:
@@ -211,6 +214,37 @@ class BaseTrees(BaseEstimator):
             header = pd.DataFrame(columns=names)
         validate_data(self, header, reset=reset, skip_check_array=True)
         return to_native(x), *checked
+
+    # --- predictions
+
+    def _backend(self, x: Any) -> Backend:
+        """Where rows are predicted: where they are, or on the device if that was asked for."""
+        return get_backend(device_for(self.device, x), 1 if len(x) < 256 else self.n_jobs)
+
+    def _predict(self, x: Any, finish: Callable[[Backend, Any], Any]) -> Any:
+        """``finish`` applied to the raw scores (n_outputs, n_rows), which are where ``x`` is."""
+        ensemble = ensemble_of(self)
+        # one row through validate_data takes longer than through the trees: plain arrays that need
+        # no check skip it
+        plain = (
+            type(x) is np.ndarray
+            and x.ndim == 2
+            and x.dtype in (np.float32, np.float64)
+            and x.dtype.isnative
+            and len(x) > 0
+            and not ensemble.features.categories
+        )
+        if not plain or x.shape[1] != self.n_features_in_ or hasattr(self, "feature_names_in_"):
+            x = self.check_rows(x)
+        with self._backend(x) as backend:
+            return finish(backend, ensemble.raw(x, backend))
+
+    def _staged(self, x: Any, finish: Callable[[Backend, Any], Any]) -> Iterator[Any]:
+        """The same after each round."""
+        ensemble, x = ensemble_of(self), self.check_rows(x)
+        with self._backend(x) as backend:
+            for raw in ensemble.staged_raw(x, backend):
+                yield finish(backend, raw)
 
     def report(
         self,
@@ -291,9 +325,12 @@ class BaseTrees(BaseEstimator):
             self.__dict__.update(before)
             raise
 
-    def _check_xy(self, x: Any, y: Any) -> tuple[Any, np.ndarray]:
+    def _check_xy(
+        self, x: Any, y: Any, reset: bool = True, **options: Any
+    ) -> tuple[Any, np.ndarray]:
+        """Checked rows, where they are, and their targets, on the host."""
         validate = self._validate if device_of(x) is None else self._validate_on_device
-        x, y = validate(x, on_host(y), reset=True)
+        x, y = validate(x, on_host(y), reset=reset, **options)
         return to_native(x), y
 
     def _seed(self) -> int:
@@ -511,33 +548,6 @@ class BaseBoost(TrainedInRounds, BaseTrees):
 
     def _from_raw(self, backend: Backend, raw: Any) -> Any:
         return backend.apply_link(raw, ensemble_of(self).link)
-
-    def _backend(self, x: Any) -> Backend:
-        return get_backend(device_for(self.device, x), 1 if len(x) < 256 else self.n_jobs)
-
-    def _predict(self, x: Any, finish: Callable[[Backend, Any], Any]) -> Any:
-        """``finish`` applied to the raw scores (n_outputs, n_rows), which are where ``x`` is."""
-        ensemble = ensemble_of(self)
-        # one row through validate_data takes longer than through the trees: plain arrays that need
-        # no check skip it
-        plain = (
-            type(x) is np.ndarray
-            and x.ndim == 2
-            and x.dtype in (np.float32, np.float64)
-            and x.dtype.isnative
-            and len(x) > 0
-            and not ensemble.features.categories
-        )
-        if not plain or x.shape[1] != self.n_features_in_ or hasattr(self, "feature_names_in_"):
-            x = self.check_rows(x)
-        with self._backend(x) as backend:
-            return finish(backend, ensemble.raw(x, backend))
-
-    def _staged(self, x: Any, finish: Callable[[Backend, Any], Any]) -> Iterator[Any]:
-        ensemble, x = ensemble_of(self), self.check_rows(x)
-        with self._backend(x) as backend:
-            for raw in ensemble.staged_raw(x, backend):
-                yield finish(backend, raw)
 
     @property
     def feature_importances_(self) -> np.ndarray:

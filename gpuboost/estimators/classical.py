@@ -5,9 +5,10 @@ Targets, weights, nominal columns, and predictions from leaves.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -17,28 +18,31 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from gpuboost.backend import (
     Backend,
-    HostBackend,
     check_device,
+    device_for,
     device_of,
     get_backend,
-    host_backend,
     n_threads,
+    on_host,
 )
-from gpuboost.data.checks import check_two_classes, check_weight, to_native
+from gpuboost.data.checks import check_two_classes, check_weight
 from gpuboost.data.features import FeatureMap
 from gpuboost.data.targets import TreeTargets
 from gpuboost.estimators.base import BaseTrees, TreesOfClasses
 from gpuboost.exchange import FeatureMatrix
 from gpuboost.model.ensemble import Ensemble, ensemble_of
 from gpuboost.model.tree import Tree
+from gpuboost.scalar.rows import log_of_shares
 from gpuboost.training.trees import TreeParams
+
+log = logging.getLogger("gpuboost")
 
 
 @dataclass(frozen=True)
 class Training:
     """Checked training data; ``classes`` is None for numbers."""
 
-    x: np.ndarray  # (n_rows, n_features), category numbers in nominal columns
+    x: Any  # (n_rows, n_features), category numbers in nominal columns; may be on a device
     targets: TreeTargets
     weight: np.ndarray  # (n_rows,) float64: sample weights times class weights
     features: FeatureMap
@@ -55,12 +59,13 @@ class Training:
             y = np.stack(decoded, axis=1)
         return y[:, 0] if self.one_column else y
 
-    def without_weightless_rows(self) -> Training:
+    def without_weightless_rows(self, backend: Backend) -> Training:
         """Only the rows that have a weight, and only their categories; the classes stay."""
         rows = self.weight > 0
         if rows.all():
             return self
-        x, categories = self.x[rows], dict(self.features.categories)
+        x = backend.take_rows(self.x, np.flatnonzero(rows))
+        categories = dict(self.features.categories)
         for f, values in categories.items():
             # NaN, if there is one, is the last
             numbers, codes = np.unique(x[:, f], return_inverse=True)
@@ -115,17 +120,19 @@ class BaseClassical(BaseTrees):
                 f"which has no bins; got {self.max_bins!r}"
             )
 
-    def _training_backend(self) -> Backend:
+    def _training_backend(self, x: Any) -> Backend:
         """Where trees are grown.
 
         "auto" is the CPU, as nobody has measured yet from which size on a GPU grows classical trees
         faster.
         """
-        return get_backend("cpu" if self.device == "auto" else self.device, self.n_jobs)
+        device = "cpu" if self.device == "auto" else device_for(self.device, x)
+        return get_backend(device, self.n_jobs)
 
-    def _backend(self, n_rows: int) -> HostBackend:
-        """Where rows are predicted: on the CPU, wherever the trees were grown."""
-        return host_backend(1 if n_rows < 256 else self.n_jobs)
+    def _takes_device_input(self) -> bool:
+        """Whether ``fit`` reads X on a device where it is: where its bins are trained on."""
+        is_binned = self.splitter == "hist" and self.categorical_features is None
+        return is_binned and self.device not in ("auto", "cpu")
 
     # --- training data
 
@@ -134,8 +141,9 @@ class BaseClassical(BaseTrees):
 
         Sets n_features_in_ and feature_names_in_.
         """
-        if device_of(x) is not None:
-            self._validate_on_device(x, y, reset=True)
+        if device_of(x) is not None and not self._takes_device_input():
+            log.info("X is copied from %s to the host for training", device_for(self.device, x))
+            x = on_host(x)
         features = None
         if self.categorical_features is not None:
             features = FeatureMap.of_table(x, self.categorical_features)
@@ -146,11 +154,11 @@ class BaseClassical(BaseTrees):
                 f"device={self.device!r}: "
                 "encode these columns as numbers, or use device='cpu'"
             )
-        x, y = self._validate(x, y, reset=True, multi_output=True)
+        x, y = self._check_xy(x, y, multi_output=True)
         features = features or FeatureMap.of_numbers(x.shape[1])
         y = y.reshape(len(y), -1)
         one_column = y.shape[1] == 1
-        weight = check_weight(sample_weight, len(x))
+        weight = check_weight(on_host(sample_weight), len(x))
         weight = weight if weight.size else np.ones(len(x))
         classes = None
         if is_classifier(self):
@@ -162,19 +170,17 @@ class BaseClassical(BaseTrees):
             codes = np.stack([inverse for _, inverse in parts], axis=1)
             weight = self._with_class_weight(y[:, 0] if one_column else y, weight)
             targets = TreeTargets.of_classes(codes, [len(values) for values in classes])
-            return Training(to_native(x), targets, weight, features, classes, codes, one_column)
+            return Training(x, targets, weight, features, classes, codes, one_column)
         y = np.ascontiguousarray(y, np.float64)
         if not np.isfinite(y).all():
             row = int(np.flatnonzero(~np.isfinite(y).all(axis=1))[0])
             raise ValueError(f"y contains NaN or infinity: {y[row]} at row {row}")
-        return Training(
-            to_native(x), TreeTargets.of_values(y), weight, features, None, y, one_column
-        )
+        return Training(x, TreeTargets.of_values(y), weight, features, None, y, one_column)
 
     #: Whether one class is an error: boosting has nothing to do then, a tree is a leaf.
     _needs_two_classes = False
 
-    def _coded(self, data: Training, backend: HostBackend) -> FeatureMatrix:
+    def _coded(self, data: Training, backend: Backend) -> FeatureMatrix:
         """The features as the splitter wants them."""
         max_bins = self.max_bins if self.splitter == "hist" else None
         return data.features.matrix_with_borders(data.x, data.weight, max_bins, backend)
@@ -219,29 +225,17 @@ class BaseClassical(BaseTrees):
         """Number of outputs."""
         return ensemble_of(self).n_outputs
 
-    def _validate_on_device(self, x: Any, *y: Any, reset: bool) -> NoReturn:
-        raise ValueError(
-            f"X must be on the host: {type(self).__name__} takes no arrays on a device; pass a "
-            "copy of X on the host"
-        )
-
-    def _raw(self, X: Any) -> np.ndarray:
-        """What the trees say together, (n_rows, n_channels)."""
-        ensemble, x = ensemble_of(self), self.check_rows(X)
-        with self._backend(len(x)) as backend:
-            return ensemble.raw(x, backend).T
-
-    def _leaves(self, x: np.ndarray) -> np.ndarray:
+    def _leaves(self, x: Any) -> Any:
         """The leaf of each checked row in each tree, (n_rows, n_trees) int32."""
-        with self._backend(len(x)) as backend:
+        with self._backend(x) as backend:
             return ensemble_of(self).leaves(x, backend)
 
-    def _paths(self, x: np.ndarray) -> csr_matrix:
-        """1 where a row passes through a node, (n_rows, nodes of all trees)."""
-        ensemble = ensemble_of(self)
+    def _paths(self, x: Any) -> csr_matrix:
+        """1 where a row passes through a node, (n_rows, nodes of all trees); on the host."""
+        ensemble, leaves = ensemble_of(self), on_host(self._leaves(x))
         begin = ensemble.walk_arrays[0]
         rows, columns = [], []
-        for tree, first, node in zip(ensemble.trees, begin, self._leaves(x).T, strict=False):
+        for tree, first, node in zip(ensemble.trees, begin, leaves.T, strict=False):
             parent, row = tree.parent, np.arange(len(x))
             while len(row):
                 rows.append(row)
@@ -254,14 +248,14 @@ class BaseClassical(BaseTrees):
         paths.sort_indices()
         return paths
 
-    def _by_output(self, values: np.ndarray) -> Any:
+    def _by_output(self, values: Any) -> Any:
         """Class shares (n_rows, n_channels) as scikit-learn hands them out.
 
         One array, or a list with an array for each output.
         """
-        edges = pairwise(ensemble_of(self).first_channel)
-        parts = [np.ascontiguousarray(values[:, a:b]) for a, b in edges]
-        return parts[0] if self.n_outputs_ == 1 else parts
+        if self.n_outputs_ == 1:
+            return values
+        return [values[:, a:b].copy() for a, b in pairwise(ensemble_of(self).first_channel)]
 
 
 class SeveralOutputs(BaseClassical):
@@ -273,26 +267,27 @@ class SeveralOutputs(BaseClassical):
         tags.target_tags.multi_output = True
         return tags
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """Predict targets.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict; the result is where they are.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Numbers: the value of a row's leaf, in a forest the mean over the trees. Classes: the
             one with the highest share in the row's leaf, in a forest the one with the highest mean
-            share or most votes; the first among equals.
+            share or most votes; the first among equals. For rows on a device a CuPy array, unless
+            there are classes that are not numbers.
         """
-        return self._predictions(self._raw(X))
+        return self._predict(X, self._predictions)
 
-    def _predictions(self, values: np.ndarray) -> np.ndarray:
-        """What ``predict`` returns, from the values of the channels (n_rows, n_channels)."""
-        return np.ascontiguousarray(values[:, 0]) if self.n_outputs_ == 1 else values
+    def _predictions(self, backend: Backend, raw: Any) -> Any:
+        """What ``predict`` returns, from the values of the channels (n_channels, n_rows)."""
+        return raw[0] if self.n_outputs_ == 1 else raw.T
 
 
 class SeveralLabels(TreesOfClasses):
@@ -304,12 +299,21 @@ class SeveralLabels(TreesOfClasses):
         tags.classifier_tags.multi_label = True
         return tags
 
-    def _predictions(self, values: np.ndarray) -> np.ndarray:
+    def _predictions(self, backend: Backend, raw: Any) -> Any:
         classes = ensemble_of(self).classes or []
         edges = pairwise(ensemble_of(self).first_channel)
-        best = (values[:, a:b].argmax(axis=1) for a, b in edges)
-        labels = [values_of[codes] for values_of, codes in zip(classes, best, strict=True)]
-        return labels[0] if len(labels) == 1 else np.stack(labels, axis=1)
+        labels = [
+            backend.labels(raw[a:b], values) for (a, b), values in zip(edges, classes, strict=True)
+        ]
+        if len(labels) == 1:
+            return labels[0]
+        if any(device_of(of_output) is None for of_output in labels):
+            return np.stack([on_host(of_output) for of_output in labels], axis=1)
+        dtype = np.result_type(*(of_output.dtype for of_output in labels))
+        out = backend.empty((len(labels[0]), len(labels)), dtype)
+        for o, of_output in enumerate(labels):
+            out[:, o] = of_output
+        return out
 
     def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class.
@@ -317,7 +321,7 @@ class SeveralLabels(TreesOfClasses):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict; the result is where they are.
 
         Returns
         -------
@@ -325,7 +329,7 @@ class SeveralLabels(TreesOfClasses):
             Shares of the classes in the row's leaf, in a forest their mean over the trees, or with
             hard voting the trees' votes. In the order of ``classes_``; one array for each output.
         """
-        return self._by_output(self._raw(X))
+        return self._predict(X, lambda _, raw: self._by_output(raw.T))
 
     def predict_log_proba(self, X: Any) -> Any:
         """Predict the logarithm of the probability of each class.
@@ -333,15 +337,18 @@ class SeveralLabels(TreesOfClasses):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict; the result is where they are.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or list of them
             Logarithms of what ``predict_proba`` returns; minus infinity for a probability of 0.
         """
-        with np.errstate(divide="ignore"):
-            return self._by_output(np.log(self._raw(X)))
+
+        def logarithms(backend: Backend, raw: Any) -> Any:
+            return self._by_output(backend.each_row(log_of_shares, raw.shape[::-1], raw.T))
+
+        return self._predict(X, logarithms)
 
 
 def check_middles(data: Training, params: TreeParams) -> None:

@@ -81,7 +81,7 @@ class RandomForestClassifier(BaseForestClassifier):
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``max_leaf_nodes``. Rows are predicted on the CPU.
+        and numbers only, and no ``max_leaf_nodes``.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -195,8 +195,7 @@ class RandomForestRegressor(BaseForestRegressor):
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are
-        predicted on the CPU.
+        and numbers only, and no ``criterion="absolute_error"`` or ``max_leaf_nodes``.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -310,7 +309,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``max_leaf_nodes``. Rows are predicted on the CPU.
+        and numbers only, and no ``max_leaf_nodes``.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -450,8 +449,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are
-        predicted on the CPU.
+        and numbers only, and no ``criterion="absolute_error"`` or ``max_leaf_nodes``.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None

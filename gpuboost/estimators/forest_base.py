@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from gpuboost.backend import HostBackend, host_backend
+from gpuboost.backend import Backend, device_of, host_backend, on_host
 from gpuboost.config import check_choice, check_flag
 from gpuboost.estimators.base import TrainedInRounds
 from gpuboost.estimators.classical import (
@@ -116,7 +116,9 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
         ----------
         X : array-like of shape (n_samples, n_features)
             Numbers; NaN means missing. Columns named by ``categorical_features`` may hold anything
-            that can be sorted.
+            that can be sorted. An array on a CUDA device, or a cuDF frame: it stays there with
+            ``device="cuda"``, ``splitter="hist"`` and no nominal features, else it is copied to the
+            host once.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes, or for a regressor numbers.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -135,8 +137,8 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
             data = self._prepare(X, y, sample_weight)
             check_middles(data, tree_params)
             self._check_targets(data)
-            with self._training_backend() as backend:
-                coded = self._coded(data, backend.host)
+            with self._training_backend(data.x) as backend:
+                coded = self._coded(data, backend)
                 origin = self._origin(data, coded, params, tree_params, warm=bool(kept))
                 if kept:
                     check_same_origin(type(self)().get_params(deep=False) | self.origin_, origin)
@@ -146,8 +148,8 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
                 grower = TreeGrower(coded, data.targets, tree_params, backend)
                 trees = grow_forest(kept, grower, weights, params, seed)
                 self._set_trained(data, trees, vote=getattr(self, "voting", None) == "hard")
-                self._set_out_of_bag(data, backend.host)
-                self._keep_for_later(data, weights, backend.host)
+                self._set_out_of_bag(data, backend)
+                self._keep_for_later(data, weights, backend)
         return self
 
     def _origin(
@@ -163,7 +165,13 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
         seed = self.origin_["random_state"] if keeps_seed else self._seed()
         categories = [(f, values.tolist()) for f, values in data.features.categories.items()]
         classes = None if data.classes is None else [values.tolist() for values in data.classes]
-        arrays = coded.columns, coded.n_codes, coded.lower, coded.upper, coded.is_categorical
+        arrays = (
+            on_host(coded.columns),
+            coded.n_codes,
+            coded.lower,
+            coded.upper,
+            coded.is_categorical,
+        )
         return origin_of_trees(
             replace(tree_params, splitter=self.splitter),
             params,
@@ -176,7 +184,7 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
     def _check_targets(self, data: Training) -> None:
         """What a criterion asks of the targets."""
 
-    def _set_out_of_bag(self, data: Training, backend: HostBackend) -> None:
+    def _set_out_of_bag(self, data: Training, backend: Backend) -> None:
         for name in ("oob_score_", self._oob_name):
             self.__dict__.pop(name, None)
         if not self.oob_score:
@@ -185,11 +193,11 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
         means = out_of_bag(data.x, ensemble_of(self), self.bags_, backend)
         setattr(self, self._oob_name, self._oob_values(means))
         judged = ~np.isnan(means[:, 0]) & (data.weight > 0)
-        y, prediction = data.labels[judged], self._predictions(means[judged])
+        y, prediction = data.labels[judged], self._predictions(backend.host, means[judged].T)
         metric = self.oob_score if callable(self.oob_score) else self._oob_metric
         self.oob_score_ = float(metric(y, prediction)) if len(y) else float("nan")
 
-    def _keep_for_later(self, data: Training, weights: TreeWeights, backend: HostBackend) -> None:
+    def _keep_for_later(self, data: Training, weights: TreeWeights, backend: Backend) -> None:
         """What predictions need besides the trees."""
 
     def _check_fitted(self) -> None:
@@ -225,13 +233,13 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
 
     # --- predictions
 
-    def apply(self, X: Any) -> np.ndarray:
+    def apply(self, X: Any) -> Any:
         """Find the leaf of each row in each tree.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows.
+            Rows; the result is where they are.
 
         Returns
         -------
@@ -251,7 +259,8 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
         Returns
         -------
         indicator : sparse matrix of shape (n_samples, n_nodes)
-            1 where a row passes through a node; the trees' nodes stand one after another.
+            1 where a row passes through a node; the trees' nodes stand one after another. It is
+            always on the host.
         n_nodes_ptr : ndarray of shape (n_estimators + 1,)
             The columns from ``n_nodes_ptr[i]`` to ``n_nodes_ptr[i + 1]`` are the nodes of tree i.
         """
@@ -373,19 +382,19 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
         if self.criterion == "poisson":
             check_counts(data)
 
-    def _keep_for_later(self, data: Training, weights: TreeWeights, backend: HostBackend) -> None:
+    def _keep_for_later(self, data: Training, weights: TreeWeights, backend: Backend) -> None:
         self.leaf_targets_ = None
         if self.keep_targets:
             self.leaf_targets_ = LeafTargets.of(
                 data.x,
                 data.targets,
                 ensemble_of(self),
-                lambda i: weights.of_tree(i, backend),
+                lambda i: weights.of_tree(i, backend.host),
                 backend,
             )
 
     def _oob_values(self, means: np.ndarray) -> np.ndarray:
-        return self._predictions(means)
+        return means[:, 0] if self.n_outputs_ == 1 else means
 
     @staticmethod
     def _oob_metric(y: np.ndarray, prediction: np.ndarray) -> float:
@@ -394,7 +403,7 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
 
         return float(r2_score(y, prediction))
 
-    def predict_quantiles(self, X: Any, quantiles: Any) -> np.ndarray:
+    def predict_quantiles(self, X: Any, quantiles: Any) -> Any:
         """Predict quantiles of the target (a quantile regression forest).
 
         Each tree gives the training rows of its bag that share a leaf with the row their parts of
@@ -404,7 +413,8 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows to predict.
+            Rows to predict; the result is where they are, though the quantiles of the leaves are
+            found on the host.
         quantiles : float or array-like of shape (n_quantiles,)
             Numbers between 0 and 1.
 
@@ -427,8 +437,9 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
                 f"{quantiles!r}"
             )
         x = self.check_rows(X)
-        leaves = self._leaves(x)
-        with self._backend(len(x)) as backend:
-            out = self.leaf_targets_.quantiles(leaves, wanted, backend)
-        out = out[:, 0] if self.n_outputs_ == 1 else out
-        return out[..., 0] if np.ndim(quantiles) == 0 else out
+        leaves = on_host(self._leaves(x))
+        with self._backend(x) as backend:
+            out = self.leaf_targets_.quantiles(leaves, wanted, backend.host)
+            out = out[:, 0] if self.n_outputs_ == 1 else out
+            out = out[..., 0] if np.ndim(quantiles) == 0 else out
+            return out if device_of(x) is None else backend.put(out)

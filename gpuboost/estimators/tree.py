@@ -13,9 +13,9 @@ from scipy.sparse import csr_matrix
 from sklearn.base import RegressorMixin, clone
 from sklearn.utils import Bunch
 
-from gpuboost.backend import HostBackend
+from gpuboost.backend import Backend, on_host
 from gpuboost.config import Number, check_choice
-from gpuboost.data.checks import check_weight, class_codes, to_native
+from gpuboost.data.checks import check_weight, class_codes
 from gpuboost.data.targets import TreeTargets
 from gpuboost.estimators.classical import (
     SeveralLabels,
@@ -142,27 +142,25 @@ class BaseDecisionTree(SeveralOutputs):
         with self._unchanged_on_error():
             data = self._prepare(x, y, sample_weight)
             folds = self._held_out(data) if self.ccp_alpha == "cv" else []
-            data = data.without_weightless_rows()
-            check_middles(data, params)
-            if params.criterion == "poisson":
-                check_counts(data)
-            tree, self.ccp_alpha_ = self._grow(data, params, folds)
+            with self._training_backend(data.x) as backend:
+                data = data.without_weightless_rows(backend)
+                check_middles(data, params)
+                if params.criterion == "poisson":
+                    check_counts(data)
+                tree, self.ccp_alpha_ = self._grow(data, params, folds, backend)
             self._set_trained(data, [tree])
 
     def _grow(
-        self, data: Training, params: TreeParams, folds: list[np.ndarray]
+        self, data: Training, params: TreeParams, folds: list[np.ndarray], backend: Backend
     ) -> tuple[Tree, float]:
         """The pruned tree, and the alpha it was pruned with."""
         probability = self._check_probabilities(data.x.shape[1])
-        with self._training_backend() as backend:
-            grower = TreeGrower(
-                self._coded(data, backend.host), data.targets, params, backend, probability
-            )
-            tree = grower.grow(GrowingTree(data.weight, backend.mix_key(self._seed(), TREES)))
-            if self.ccp_alpha == "cv":
-                alpha = self._cross_validated_alpha(data, grower, tree, folds, backend.host)
-            else:
-                alpha = float(self.ccp_alpha)
+        grower = TreeGrower(self._coded(data, backend), data.targets, params, backend, probability)
+        tree = grower.grow(GrowingTree(data.weight, backend.mix_key(self._seed(), TREES)))
+        if self.ccp_alpha == "cv":
+            alpha = self._cross_validated_alpha(data, grower, tree, folds, backend)
+        else:
+            alpha = float(self.ccp_alpha)
         if alpha > 0 or self.ccp_alpha == "cv":
             tree = prune(tree, alpha, self._risk(tree, data.targets.first_channel))
         return tree, alpha
@@ -178,7 +176,7 @@ class BaseDecisionTree(SeveralOutputs):
         grower: TreeGrower,
         tree: Tree,
         folds: list[np.ndarray],
-        backend: HostBackend,
+        backend: Backend,
     ) -> float:
         """The best alpha of the tree's pruning path.
 
@@ -196,7 +194,7 @@ class BaseDecisionTree(SeveralOutputs):
         ):
             path = weakest_links(tree_of_fold, self._risk(tree_of_fold, data.targets.first_channel))
             one = Ensemble.of_tree(tree_of_fold, data.x.shape[1], data.targets.first_channel)
-            leaves = one.leaves(data.x[rows], backend)
+            leaves = backend.to_host(one.leaves(backend.take_rows(data.x, rows), backend))
             losses = node_losses(
                 tree_of_fold,
                 leaves[:, 0],
@@ -220,7 +218,7 @@ class BaseDecisionTree(SeveralOutputs):
             if isinstance(self.cv, numbers.Integral):  # rows without weight must not matter
                 kind = StratifiedKFold if data.classes is not None and data.one_column else KFold
                 splitter = kind(int(self.cv), shuffle=True, random_state=self._seed())
-                return [rows for _, rows in splitter.split(data.x[known], y[known])]
+                return [rows for _, rows in splitter.split(np.zeros(known.sum()), y[known])]
             folds = []
             for rest, rows in check_cv(self.cv).split(data.x, y):
                 if len(rest) + len(rows) != len(y) or not known[rest].any():
@@ -283,16 +281,16 @@ class BaseDecisionTree(SeveralOutputs):
             The estimator, pruned.
         """
         ensemble = ensemble_of(self)
-        x, y = self._validate(
-            ensemble.features.encode(X_val), y_val, reset=False, multi_output=True
-        )
+        if ensemble.features.categories:
+            X_val = ensemble.features.encode(on_host(X_val))
+        x, y = self._check_xy(X_val, y_val, reset=False, multi_output=True)
         y = y.reshape(len(y), -1)
         if y.shape[1] != self.n_outputs_:
             raise ValueError(
                 f"y_val must have {self.n_outputs_} outputs as in training; got {y.shape[1]}"
             )
-        weight = check_weight(sample_weight, len(y))
-        leaves = self._leaves(to_native(x))[:, 0]
+        weight = check_weight(on_host(sample_weight), len(y))
+        leaves = on_host(self._leaves(x))[:, 0]
         losses = node_losses(
             ensemble.trees[0],
             leaves,
@@ -333,13 +331,13 @@ class BaseDecisionTree(SeveralOutputs):
         """
         return ensemble_of(self).trees[0].n_leaves
 
-    def apply(self, X: Any) -> np.ndarray:
+    def apply(self, X: Any) -> Any:
         """The leaf of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows.
+            Rows; the result is where they are.
 
         Returns
         -------
@@ -359,7 +357,7 @@ class BaseDecisionTree(SeveralOutputs):
         Returns
         -------
         sparse matrix of shape (n_samples, n_nodes)
-            In CSR format; 1 where a row passes through a node.
+            In CSR format, always on the host; 1 where a row passes through a node.
         """
         return self._paths(self.check_rows(X))
 
@@ -423,7 +421,7 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
         have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``max_leaf_nodes``. Rows are predicted on the CPU.
+        and numbers only, and no ``max_leaf_nodes``.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -493,7 +491,9 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, or categories in nominal columns; NaN means missing.
+            Numbers, or categories in nominal columns; NaN means missing. An array on a CUDA device,
+            or a cuDF frame: it stays there with ``device="cuda"``, ``splitter="hist"`` and no
+            nominal features, else it is copied to the host once.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes: numbers or strings.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -574,8 +574,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are
-        predicted on the CPU.
+        and numbers only, and no ``criterion="absolute_error"`` or ``max_leaf_nodes``.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -637,7 +636,9 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers, or categories in nominal columns; NaN means missing.
+            Numbers, or categories in nominal columns; NaN means missing. An array on a CUDA device,
+            or a cuDF frame: it stays there with ``device="cuda"``, ``splitter="hist"`` and no
+            nominal features, else it is copied to the host once.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None

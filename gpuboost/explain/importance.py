@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from gpuboost.backend import host_backend
+from gpuboost.backend import get_backend, on_host
 from gpuboost.data.categorical import categorical_columns
 from gpuboost.explain.out_of_bag import (
     Bagged,
@@ -349,7 +349,7 @@ def sobol_mda(model: Any, X: Any, y: Any) -> Importance:
         Standard errors over the rows.
     """
     bagged = _bagged("sobol_mda", model, X, y)
-    with host_backend(model.n_jobs) as backend:
+    with get_backend(model.device, model.n_jobs) as backend:
         increase = projected_increase(bagged, backend)
     variance = bagged.y.var(axis=0).sum() or 1.0
     return _result(
@@ -364,7 +364,7 @@ def _bagged(method: str, model: Any, X: Any, y: Any) -> Bagged:
             f"{method} needs a random forest with bootstrap samples; got {type(model).__name__}"
         )
     ensemble = ensemble_of(model)
-    x, y = np.ascontiguousarray(model.check_rows(X), np.float64), np.asarray(y)
+    x, y = np.ascontiguousarray(on_host(model.check_rows(X)), np.float64), np.asarray(on_host(y))
     n_rows = len(model.bag_counts(0))
     for name, data in (("X", x), ("y", y)):
         if len(data) != n_rows:
@@ -396,7 +396,7 @@ def _mean_over_trees(
 ) -> Importance:
     """Importances that a function gives for each tree of a forest."""
     bagged = _bagged(name, model, X, y)
-    with host_backend(model.n_jobs) as backend:
+    with get_backend(model.device, model.n_jobs) as backend:
         values = np.stack(list(by_tree(bagged, backend=backend)), axis=1)
     return _result(name, model, values.mean(axis=1), _error_of_mean(values))
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from gpuboost.backend import HostBackend
+from gpuboost.backend import Backend
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.tree import Tree
 
@@ -26,23 +26,19 @@ class Bagged:
     y: np.ndarray
     bag_counts: Callable[[int], np.ndarray]  # how often each row is in the bag of a tree
 
-    def by_tree(self, backend: HostBackend) -> Iterator[tuple[Tree, np.ndarray, np.ndarray]]:
+    def by_tree(self, backend: Backend) -> Iterator[tuple[Tree, np.ndarray, np.ndarray]]:
         """Each tree, how often each row is in its bag, and the leaf of each row.
 
         Trees that have all rows in the bag are left out.
         """
-        for t, tree in enumerate(self.ensemble.trees):
+        for t, tree, leaves in self.ensemble.leaves_by_tree(self.x, backend):
             counts = self.bag_counts(t)
             if (counts == 0).any():
-                yield tree, counts.astype(np.float64), self.leaves_of(tree, self.x, backend)
-
-    def leaves_of(self, tree: Tree, x: np.ndarray, backend: HostBackend) -> np.ndarray:
-        """The leaf of each of some rows in one tree, (n_rows,)."""
-        return self.ensemble.with_trees([tree]).leaves(x, backend)[:, 0]
+                yield tree, counts.astype(np.float64), leaves
 
 
 def permuted_by_tree(
-    bagged: Bagged, rng: np.random.Generator, backend: HostBackend
+    bagged: Bagged, rng: np.random.Generator, backend: Backend
 ) -> Iterator[np.ndarray]:
     """Increase of each tree's out-of-bag error by permuting each feature, (n_features,)."""
     for tree, counts, leaves in bagged.by_tree(backend):
@@ -53,7 +49,8 @@ def permuted_by_tree(
         for f in np.unique(tree.feature[tree.left >= 0]):
             column = x[:, f].copy()
             x[:, f] = rng.permutation(column)
-            permuted = bagged.leaves_of(tree, x, backend)
+            # a few rows at a time, which go through one tree faster than to a device
+            permuted = bagged.ensemble.with_trees([tree]).leaves(x, backend.host)[:, 0]
             x[:, f] = column
             increase[f] = _tree_error(bagged, tree, permuted, rows) - error
         yield increase
@@ -71,7 +68,7 @@ def _tree_error(bagged: Bagged, tree: Tree, leaves: np.ndarray, rows: np.ndarray
     return float(np.mean(is_wrong))
 
 
-def steps_by_tree(bagged: Bagged, backend: HostBackend) -> Iterator[np.ndarray]:
+def steps_by_tree(bagged: Bagged, backend: Backend) -> Iterator[np.ndarray]:
     """MDI-oob of each tree, (n_features,)."""
     for tree, counts, leaves in bagged.by_tree(backend):
         _, mean = _node_means(tree, leaves, counts, bagged.y)
@@ -83,7 +80,7 @@ def steps_by_tree(bagged: Bagged, backend: HostBackend) -> Iterator[np.ndarray]:
         yield gain / outside[0] / bagged.ensemble.n_outputs
 
 
-def improvements_by_tree(bagged: Bagged, backend: HostBackend) -> Iterator[np.ndarray]:
+def improvements_by_tree(bagged: Bagged, backend: Backend) -> Iterator[np.ndarray]:
     """Unbiased split improvement of each tree, (n_features,)."""
     y = bagged.y - bagged.y.mean(axis=0)  # differences are the same, and lose no digits
     both, k = np.hstack([y, y * y]), y.shape[1]
@@ -99,7 +96,7 @@ def improvements_by_tree(bagged: Bagged, backend: HostBackend) -> Iterator[np.nd
         yield gain / bagged.ensemble.n_outputs
 
 
-def projected_increase(bagged: Bagged, backend: HostBackend) -> np.ndarray:
+def projected_increase(bagged: Bagged, backend: Backend) -> np.ndarray:
     """Increase of each row's squared out-of-bag error when a feature is ignored.
 
     The shape is (n_features, n_rows), without the rows that are in the bag of every tree.
@@ -120,11 +117,11 @@ def projected_increase(bagged: Bagged, backend: HostBackend) -> np.ndarray:
             ignored: list[int] = ignored,
             predicted: np.ndarray = predicted,
         ) -> None:
-            backend.project_tree(
+            backend.host.project_tree(
                 bagged.x, bagged.ensemble, t, ignored[i], counts, bagged.y, predicted[i]
             )
 
-        backend.share_out(len(ignored), project)
+        backend.host.share_out(len(ignored), project)
         # features that the tree does not ask for change nothing
         place = np.zeros(n_features + 1, np.int64)
         place[ignored[1:]] = np.arange(1, len(ignored))

@@ -14,13 +14,14 @@ from typing import Annotated, Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from gpuboost.backend import Backend, HostOnly
+from gpuboost.backend import Backend
 from gpuboost.config import Number
 from gpuboost.data.features import KINDS, FeatureMap, cut_table
 from gpuboost.dtypes import MAX_VALUE_BINS, WALK_NODE
 from gpuboost.model.stored import OPTIONAL
 from gpuboost.model.tree import Tree
 from gpuboost.objectives.links import IDENTITY, Link
+from gpuboost.scalar.rows import mean_of_trees
 
 #: Entries (rows x trees) of the table of leaves that is made at once.
 TABLE_CELLS = 1 << 24
@@ -128,40 +129,57 @@ class Ensemble:
         """Raw scores (n_channels, n_rows), where ``x`` is; after all rounds in use by default."""
         n_used = len(self.trees) if self.n_used < 0 else self.n_used
         end = n_used if n_rounds is None else n_rounds * self.trees_per_round
+        if self.combine == "median":
+            return backend.medians(x, self, end - 1, end)
         out = backend.base_scores(self, x)
         backend.add_trees(x, self, 0, end, out)
-        return self._combined(out, end)
+        return self._mean(out, end, backend) if self.combine == "mean" else out
 
     def staged_raw(self, x: Any, backend: Backend) -> Iterator[Any]:
         """Raw scores after each round."""
+        if self.combine == "median":
+            medians = backend.medians(x, self, 0, len(self.trees))
+            yield from (medians[i : i + 1] for i in range(len(self.trees)))
+            return
         out, step = backend.base_scores(self, x), self.trees_per_round
         for end in range(step, len(self.trees) + 1, step):
             backend.add_trees(x, self, end - step, end, out)
-            yield self._combined(out, end).copy()
+            yield self._mean(out, end, backend) if self.combine == "mean" else out.copy("K")
 
-    def _combined(self, sums: Any, end: int) -> Any:
-        return sums / self.tree_weights[:end].sum() if self.combine == "mean" else sums
+    def _mean(self, sums: Any, end: int, backend: Backend) -> Any:
+        total = float(self.tree_weights[:end].sum())
+        return backend.each_row(mean_of_trees, sums.shape[::-1], sums.T, total).T
 
-    def values_by_tree(self, x: np.ndarray, backend: HostOnly) -> np.ndarray:
-        """What each tree says of each row, (n_rows, n_trees); for trees that say one number."""
-        pairs = zip(self.trees, self.leaves(x, backend).T, strict=True)
-        return np.stack([tree.value[leaves, 0] for tree, leaves in pairs], axis=1)
+    def leaves(self, x: Any, backend: Backend) -> Any:
+        """The leaf of each row in each tree, (n_rows, n_trees) int32, where ``x`` is."""
+        return backend.find_leaves(x, self)
 
-    def leaves(self, x: np.ndarray, backend: HostOnly) -> np.ndarray:
-        """The leaf of each row in each tree, (n_rows, n_trees) int32."""
-        out = np.empty((len(x), len(self.trees)), np.int32)
-        backend.find_leaves(x, self, out)
-        return out
+    def leaves_by_tree(self, x: Any, backend: Backend) -> Iterator[tuple[int, Tree, np.ndarray]]:
+        """The number of each tree, the tree, and the leaves (n_rows,) that it has for the rows.
 
-    def leaves_by_tree(
-        self, x: np.ndarray, backend: HostOnly
-    ) -> Iterator[tuple[int, Tree, np.ndarray]]:
-        """The number of each tree, the tree, and the leaves (n_rows,) that it has for the rows."""
+        These come to the host.
+        """
         step = max(1, TABLE_CELLS // len(x))
         for first in range(0, len(self.trees), step):
             part = self.with_trees(self.trees[first : first + step])
-            for i, leaves in enumerate(part.leaves(x, backend).T):
+            for i, leaves in enumerate(backend.to_host(part.leaves(x, backend)).T):
                 yield first + i, part.trees[i], leaves
+
+    def unseen_raw(
+        self, x: Any, bag: Callable[[int], np.ndarray], backend: Backend
+    ) -> tuple[Any, np.ndarray]:
+        """Sums of what the trees whose bags do not have a row say of it, and how many these are.
+
+        ``bag(i)`` says which rows are in the bag of tree i. Sums are (n_channels, n_rows).
+        """
+        out, n_unseen = backend.base_scores(self, x), np.zeros(len(x), np.int64)
+        step = max(1, 4 * TABLE_CELLS // len(x))  # bytes, where leaves take four
+        for first in range(0, len(self.trees), step):
+            end = min(first + step, len(self.trees))
+            in_bag = np.stack([bag(i) for i in range(first, end)]).astype(np.uint8)
+            backend.add_unseen(x, self, first, end, in_bag, out)
+            n_unseen += (in_bag == 0).sum(axis=0)
+        return out, n_unseen
 
     # --- what it knows of its features
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
-from gpuboost.backend import HostOnly
+from gpuboost.backend import Backend, HostOnly
 from gpuboost.config import Number
 from gpuboost.data.targets import TreeTargets
 from gpuboost.model.ensemble import Ensemble, begins_of
@@ -34,11 +34,11 @@ class LeafTargets:
     @classmethod
     def of(
         cls,
-        x: np.ndarray,
+        x: Any,
         targets: TreeTargets,
         ensemble: Ensemble,
         weight_of: Callable[[int], np.ndarray],
-        backend: HostOnly,
+        backend: Backend,
     ) -> LeafTargets:
         """Find the training rows of all leaves.
 

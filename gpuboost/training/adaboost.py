@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,7 @@ class Boosted:
 
 def boost_classes(
     grower: TreeGrower,
-    x: np.ndarray,
+    x: Any,
     codes: np.ndarray,
     weight: np.ndarray,
     params: AdaBoostParams,
@@ -80,7 +81,7 @@ def boost_classes(
     n_classes = grower.targets.n_channels
     chance = 1.0 - 1.0 / n_classes
     rounds: list[tuple[Tree, float, float]] = []
-    weight = _shares(weight, weight > 0)
+    x, weight = backend.put(x), _shares(weight, weight > 0)  # every round predicts all rows
     for r in range(params.n_estimators):
         tree = grower.grow(GrowingTree(weight, backend.mix_key(seed, TREES, r)))
         wrong = _says(tree, x, grower, backend).argmax(axis=1) != codes
@@ -118,7 +119,7 @@ def reweigh_classes(weight: np.ndarray, wrong: np.ndarray, step: float) -> np.nd
 
 def boost_values(
     grower: TreeGrower,
-    x: np.ndarray,
+    x: Any,
     y: np.ndarray,
     weight: np.ndarray,
     params: AdaBoostParams,
@@ -127,7 +128,7 @@ def boost_values(
 ) -> Boosted:
     """AdaBoost.R2: a tree is grown on rows drawn with replacement by their weights."""
     rounds: list[tuple[Tree, float, float]] = []
-    weight = _shares(weight, weight > 0)
+    x, weight = backend.put(x), _shares(weight, weight > 0)  # every round predicts all rows
     for r in range(params.n_estimators):
         drawn = draw_by_weight(weight, backend.mix_key(seed, DRAWS, r))
         tree = grower.grow(GrowingTree(drawn, backend.mix_key(seed, TREES, r)))
@@ -178,28 +179,16 @@ def reweigh_values(
     return _shares(weight * exp((1.0 - blame) * learning_rate * formulas.log(beta)), weight > 0)
 
 
-def weighted_median(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """For each row of ``values`` (n_rows, n_trees).
-
-    The lowest one at which half of the trees' weight is reached.
-    """
-    order = np.argsort(values, axis=1, kind="stable")
-    reached = np.cumsum(weights[order], axis=1)
-    place = (reached >= 0.5 * reached[:, -1:]).argmax(axis=1)
-    rows = np.arange(len(values))
-    return values[rows, order[rows, place]]
-
-
 def _shares(weight: np.ndarray, present: np.ndarray) -> np.ndarray:
     """Weights that add up to 1, none of those present too small to count."""
     weight = np.where(present, np.maximum(weight / exact_sum(weight), LEAST_WEIGHT), 0.0)
     return weight / exact_sum(weight)
 
 
-def _says(tree: Tree, x: np.ndarray, grower: TreeGrower, backend: Backend) -> np.ndarray:
+def _says(tree: Tree, x: Any, grower: TreeGrower, backend: Backend) -> np.ndarray:
     """What a tree says of the training rows, (n_rows, n_channels)."""
     one = Ensemble.of_tree(tree, x.shape[1], grower.targets.first_channel)
-    return one.raw(x, backend).T
+    return backend.to_host(one.raw(x, backend)).T
 
 
 def _warn(

@@ -14,9 +14,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gpuboost.backend import HostBackend
+from gpuboost.backend import Backend, HostBackend
 from gpuboost.config import RANGES, check_flag, is_count, is_share
-from gpuboost.model.ensemble import Ensemble, votes
+from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.tree import Tree
 from gpuboost.progress import Progress
 from gpuboost.training.trees import TREES, GrowingTree, TreeGrower, TreeParams
@@ -170,17 +170,13 @@ def balance(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return factor
 
 
-def out_of_bag(x: np.ndarray, ensemble: Ensemble, bags: Bags, backend: HostBackend) -> np.ndarray:
+def out_of_bag(x: Any, ensemble: Ensemble, bags: Bags, backend: Backend) -> np.ndarray:
     """Mean of what the trees whose bags do not have a row say about it, (n_rows, n_channels).
 
     NaN, and a warning, if all bags have it.
     """
-    total, n_trees = np.zeros((len(x), ensemble.n_channels)), np.zeros(len(x), np.int64)
-    for i, tree, leaves in ensemble.leaves_by_tree(x, backend):
-        value = votes(tree.value, ensemble.first_channel) if ensemble.vote else tree.value
-        outside = np.flatnonzero(bags.counts(i, backend) == 0)
-        total[outside] += value[leaves[outside]]
-        n_trees[outside] += 1
+    sums, n_trees = ensemble.unseen_raw(x, lambda i: bags.counts(i, backend.host) > 0, backend)
+    total = backend.to_host(sums).T
     never = n_trees == 0
     if never.any():
         warnings.warn(

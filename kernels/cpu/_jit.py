@@ -104,8 +104,24 @@ for _function in (
     quantiles.cut_between,
 ):
     register_jitable(_function)
-for _function in (rows.add_value_trees, rows.logistic, rows.softmax):
+for _function in (
+    rows.goes_left,
+    rows.walk,
+    rows.add_leaf,
+    rows.add_tree,
+    rows.add_trees,
+    rows.logistic,
+    rows.shares_of_powers,
+    rows.softmax,
+):
     register_jitable(forceinline=True)(_function)
+for _function in (
+    rows.comes_before,
+    rows.sift_down,
+    rows.weighted_median,
+    rows.medians_of_row,
+):
+    register_jitable(_function)
 
 
 def _element(context, builder, signature, args):

@@ -10,6 +10,7 @@ from gpuboost.dtypes import (
     FINE,
     HIST_STRIDE,
     LABEL_SPLIT,
+    MAX_VALUE_BINS,
     NODE,
     PACKED,
     PAIR,
@@ -75,6 +76,8 @@ FEW_ROWS = 48
 #: Boosted trees that are handed out together: turning records into arrays takes 10 us a tree one by
 #: one, and 4 us together (63 nodes, 2026-11).
 KEPT_TREES = 16
+#: No row is left out.
+NO_BAGS = np.empty((0, 0), np.uint8)
 
 
 class CpuBackend:
@@ -110,6 +113,10 @@ class CpuBackend:
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> DeviceArray:
         """An array to be filled."""
         return np.empty(shape, dtype)
+
+    def take_rows(self, x: DeviceArray, rows: HostArray) -> DeviceArray:
+        """Some rows of a matrix, given by their numbers."""
+        return x[rows]
 
     # --- binning
 
@@ -155,12 +162,24 @@ class CpuBackend:
         )
         return columns, bins
 
+    def bin_columns(self, x: DeviceArray, cuts: HostArray, n_cuts: HostArray) -> DeviceArray:
+        """Bins by columns, (n_features, n_rows) uint8."""
+        return self.bin_matrix(x, cuts, n_cuts, by_rows=False)[0]
+
     def code_borders(
-        self, column: HostArray, codes: HostArray, n_codes: int
+        self, x: DeviceArray, weight: HostArray, columns: DeviceArray, n_codes: HostArray
     ) -> tuple[HostArray, HostArray]:
-        """Lowest and highest value of each code but 0."""
-        lower, upper = np.empty(n_codes), np.empty(n_codes)
-        binning.code_borders(column, codes, lower, upper)
+        """Lowest and highest value of each code but 0 of each column, (n_features, 255)."""
+        lower, upper = np.empty((2, len(n_codes), MAX_VALUE_BINS))
+        used = np.flatnonzero(weight > 0)
+
+        def of_column(f: int) -> None:
+            column, codes, n = x[:, f], columns[f], n_codes[f] - 1
+            if len(used) < len(weight):
+                column, codes = column[used], codes[used]
+            binning.code_borders(column, codes, lower[f, :n], upper[f, :n])
+
+        self.share_out(len(n_codes), of_column)
         return lower, upper
 
     # --- gradients
@@ -301,19 +320,14 @@ class CpuBackend:
 
     # --- prediction
 
-    def find_leaves(self, x: HostArray, ensemble: EnsembleLike, out: HostArray) -> None:
-        """The leaf that each tree has for each row, into ``out`` (n_rows, n_trees)."""
+    def find_leaves(self, x: DeviceArray, ensemble: EnsembleLike) -> DeviceArray:
+        """The leaf that each tree has for each row, (n_rows, n_trees) int32."""
         begin, nodes, _, first_set, sets = ensemble.walk_arrays
+        out = np.empty((x.shape[0], len(begin) - 1), np.int32)
         self.team.run_kernel(
-            x.shape[0] * (len(begin) - 1),
-            cart_predict.find_leaves,
-            x,
-            begin,
-            nodes,
-            first_set,
-            sets,
-            out,
+            out.size, cart_predict.find_leaves, x, begin, nodes, first_set, sets, out
         )
+        return out
 
     def leaf_quantiles(
         self,
@@ -361,18 +375,42 @@ class CpuBackend:
     ) -> None:
         """Add trees to ``out``, which ``base_scores`` has made for these rows."""
         if not ensemble.by_blocks:
-            self.team.run_kernel(
-                x.shape[0] * (end_tree - first_tree), cart_predict.sum_values, x,
-                *ensemble.walk_arrays, ensemble.tree_weights, first_tree, end_tree, out.T,
-            )  # fmt: skip
+            self.add_unseen(x, ensemble, first_tree, end_tree, NO_BAGS, out)
         elif x.shape[0] <= FEW_ROWS:
-            predict.predict_few(x, *ensemble.walk_arrays[:3], first_tree, end_tree, out)
+            arrays = *ensemble.walk_arrays, ensemble.tree_weights
+            predict.predict_few(x, *arrays, first_tree, end_tree, out)
         else:
             self.team.run_kernel(
                 x.shape[0] * max(end_tree - first_tree, 1), predict.predict_blocks, x,
                 ensemble.used_features, ensemble.cut_table(x.dtype), ensemble.n_cuts, first_tree,
                 end_tree, out.shape[0], *ensemble.block_arrays(predict.list_splits), out,
             )  # fmt: skip
+
+    def add_unseen(
+        self,
+        x: DeviceArray,
+        ensemble: EnsembleLike,
+        first_tree: int,
+        end_tree: int,
+        in_bag: HostArray,
+        out: DeviceArray,
+    ) -> None:
+        """Add each tree to the scores of the rows that are not in its bag."""
+        self.team.run_kernel(
+            x.shape[0] * (end_tree - first_tree), cart_predict.sum_values, x,
+            *ensemble.walk_arrays, ensemble.tree_weights, first_tree, end_tree, in_bag, out.T,
+        )  # fmt: skip
+
+    def medians(
+        self, x: DeviceArray, ensemble: EnsembleLike, first_tree: int, end_tree: int
+    ) -> DeviceArray:
+        """Medians of what the first first_tree + 1, ..., end_tree trees say of each row."""
+        out = np.empty((end_tree - first_tree, x.shape[0]))
+        self.team.run_kernel(
+            x.shape[0] * end_tree, cart_predict.tree_medians, x, *ensemble.walk_arrays,
+            ensemble.tree_weights, first_tree, end_tree, out,
+        )  # fmt: skip
+        return out
 
     def base_scores(self, ensemble: EnsembleLike, x: DeviceArray) -> DeviceArray:
         """Raw scores (n_channels, n_rows) before the first tree; by rows if trees are walked."""
@@ -383,8 +421,17 @@ class CpuBackend:
         return np.tile(ensemble.base_score, (x.shape[0], 1)).T
 
     def labels(self, raw: DeviceArray, classes: HostArray) -> DeviceArray:
-        """The class with the highest score; one output means two classes."""
-        return classes[raw.argmax(axis=0) if raw.shape[0] > 1 else (raw[0] > 0).astype(np.intp)]
+        """The class with the highest score; one score for two classes is that of the second."""
+        one_score = len(raw) < len(classes)
+        return classes[(raw[0] > 0).astype(np.intp) if one_score else raw.argmax(axis=0)]
+
+    def each_row(
+        self, function: Callable[..., None], shape: tuple[int, ...], *arguments: DeviceArray | float
+    ) -> DeviceArray:
+        """A new array that a function fills for each row."""
+        out = np.empty(shape)
+        self.team.run_kernel(shape[0], predict.compile_rows(function), shape[0], *arguments, out)
+        return out
 
     def apply_link(self, raw: DeviceArray, link: LinkLike) -> DeviceArray:
         """Predictions from raw scores: numbers (n_rows,), or probabilities (n_rows, n_classes)."""

@@ -13,11 +13,14 @@ After the last split the label is the leaf. Labels and bins are bytes and a bloc
 contiguous, so one vector instruction asks 32 rows: all 63 splits of a tree of depth 6 cost less
 than the 6 dependent look-ups of a walk."""
 
+import functools
+
 import numpy as np
+from numba.extending import register_jitable
 
 from gpuboost.kernels.cpu._jit import helper, kernel, take_number
 from gpuboost.kernels.cpu.binning import bin_rows
-from gpuboost.scalar.rows import add_value_trees, logistic, softmax
+from gpuboost.scalar.rows import add_trees, logistic, softmax
 
 #: Rows of a block: labels and the columns of a few dozen features stay in the nearest caches.
 BLOCK = 1024
@@ -149,13 +152,38 @@ def predict_few(
     tree_begin,  # (n_trees + 1,) int64, IN
     nodes,  # (n_nodes,) WALK_NODE, IN: features by their numbers in x
     value,  # (n_nodes, 1) float64, IN
+    first_set,  # (n_trees + 1,) int64, IN
+    sets,  # (0,) uint64, IN
+    weights,  # (n_trees,) float64, IN
     first_tree,
     end_tree,
     out,  # (n_outputs, n_rows) float64, INOUT
 ):
     """Add trees to the raw scores of a few rows: no binning, no lists."""
     for i in range(x.shape[0]):
-        add_value_trees(i, x, tree_begin, nodes, value, first_tree, end_tree, out)
+        add_trees(
+            i, x, tree_begin, nodes, value, first_set, sets, weights, first_tree, end_tree, out
+        )
+
+
+@functools.cache
+def compile_rows(function):
+    """Compile a function of one row into a loop over blocks of rows."""
+    of_row = register_jitable(forceinline=True)(function)
+
+    @kernel
+    def all_rows(
+        counter,  # (1,) int64, INOUT
+        n_rows,
+        *arguments,  # arrays and numbers that the function takes behind the row
+    ):
+        block = take_number(counter)
+        while block * BLOCK < n_rows:
+            for i in range(block * BLOCK, min((block + 1) * BLOCK, n_rows)):
+                of_row(i, *arguments)
+            block = take_number(counter)
+
+    return all_rows
 
 
 @kernel

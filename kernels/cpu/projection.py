@@ -15,7 +15,7 @@ goes along with stay with the mean of the level above."""
 import numpy as np
 
 from gpuboost.kernels.cpu._jit import helper, kernel
-from gpuboost.kernels.cpu.cart.predict import goes_left
+from gpuboost.scalar.rows import goes_left
 
 
 @helper

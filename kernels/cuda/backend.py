@@ -35,6 +35,8 @@ from gpuboost.scalar.fixed_point import fine_room
 FEW_ROWS = 4096
 #: Bytes of a chunk of host rows on its way to the device.
 CHUNK_BYTES = 1 << 24
+#: Row-tree pairs whose medians are found at once: 12 bytes of scratch each.
+MEDIAN_CELLS = 1 << 24
 #: Dtypes of classes that a device array can hold and numba's kernels take.
 NUMERIC_CLASSES = {np.dtype(t) for t in "?bhilqBHILQfd"}
 
@@ -103,6 +105,14 @@ class CudaBackend:
         """An array to be filled."""
         return cupy().empty(shape, dtype)
 
+    def take_rows(self, x: DeviceArray, rows: HostArray) -> DeviceArray:
+        """Some rows of a matrix, given by their numbers, where the matrix is."""
+        if _on_host(x):
+            return self.host.take_rows(x, rows)
+        out = self.empty((len(rows), x.shape[1]), x.dtype)
+        predict.TAKE_ROWS(out.size, x, self.put(rows), out)
+        return out
+
     # --- binning
 
     def find_cuts(
@@ -118,9 +128,25 @@ class CudaBackend:
 
         Rows go up in chunks: while one is binned the next is on its way.
         """
+        return None, self._bins(x, cuts, n_cuts, self.group_features)
+
+    def bin_columns(self, x: DeviceArray, cuts: HostArray, n_cuts: HostArray) -> DeviceArray:
+        """Bins by columns, (n_features, n_rows) uint8, where the matrix is."""
+        if _on_host(x):
+            return self.host.bin_columns(x, cuts, n_cuts)
+        return self._bins(x, cuts, n_cuts, 1).reshape(x.shape[1], x.shape[0])
+
+    def code_borders(
+        self, x: DeviceArray, weight: HostArray, columns: DeviceArray, n_codes: HostArray
+    ) -> tuple[HostArray, HostArray]:
+        """Lowest and highest value of each code but 0 of each column, (n_features, 255)."""
+        where = self.host if _on_host(x) else binning
+        return where.code_borders(x, weight, columns, n_codes)
+
+    def _bins(self, x: DeviceArray, cuts: HostArray, n_cuts: HostArray, group: int) -> DeviceArray:
+        """Bins in groups of features, one group after another and by rows in each."""
         n_rows, n_features = x.shape
-        cp, group = cupy(), self.group_features
-        bins = cp.zeros((-(-n_features // group) * n_rows * group,), np.uint8)
+        bins = cupy().zeros((-(-n_features // group) * n_rows * group,), np.uint8)
         kernel = binning.bin_values(cuts.dtype.type)
         device_cuts, device_n_cuts = self.put(cuts), self.put(n_cuts)
         for first, chunk in self._chunks(x):
@@ -128,7 +154,7 @@ class CudaBackend:
                 chunk.size, chunk, device_cuts, device_n_cuts, np.int64(first), np.int64(n_rows),
                 np.int64(group), bins,
             )  # fmt: skip
-        return None, bins
+        return bins
 
     def _chunks(self, x: DeviceArray) -> Iterator[tuple[int, DeviceArray]]:
         """Pairs (first row, rows on the device).
@@ -380,22 +406,115 @@ class CudaBackend:
         out: DeviceArray,
     ) -> None:
         """Add trees to ``out``, which ``base_scores`` has made, where the rows of ``x`` are."""
-        if _on_host(x) and (x.shape[0] <= FEW_ROWS or not ensemble.by_blocks):
+        if self._stays(x):
             self.host.add_trees(x, ensemble, first_tree, end_tree, out)
             return
-        # staged prediction asks for the same one again and again
-        if self._ensemble is not ensemble:
-            self._ensemble = ensemble
-            self._ensemble_arrays = [self.put(a) for a in ensemble.walk_arrays[:3]]
-        arguments = *self._ensemble_arrays, np.int64(first_tree), np.int64(end_tree)
-        if not _on_host(x):
-            predict.ADD_VALUE_TREES(x.shape[0], x, *arguments, out)
+        arguments = *self._trees(ensemble), np.int64(first_tree), np.int64(end_tree)
+        for rows, chunk in self._parts(x):
+            part = self._part(out, rows)
+            predict.ADD_TREES(chunk.shape[0], chunk, *arguments, part)
+            self._put_back(part, rows, out)
+
+    def add_unseen(
+        self,
+        x: DeviceArray,
+        ensemble: EnsembleLike,
+        first_tree: int,
+        end_tree: int,
+        in_bag: HostArray,
+        out: DeviceArray,
+    ) -> None:
+        """Add each tree to the scores of the rows that are not in its bag."""
+        if self._stays(x):
+            self.host.add_unseen(x, ensemble, first_tree, end_tree, in_bag, out)
             return
+        arguments = *self._trees(ensemble), np.int64(first_tree), np.int64(end_tree)
+        for rows, chunk in self._parts(x):
+            part, bags = self._part(out, rows), self._part(in_bag, rows)
+            predict.ADD_UNSEEN_TREES(chunk.shape[0], chunk, *arguments, bags, part)
+            self._put_back(part, rows, out)
+
+    def medians(
+        self, x: DeviceArray, ensemble: EnsembleLike, first_tree: int, end_tree: int
+    ) -> DeviceArray:
+        """Medians of what the first first_tree + 1, ..., end_tree trees say of each row."""
+        if self._stays(x):
+            return self.host.medians(x, ensemble, first_tree, end_tree)
+        arguments = *self._trees(ensemble), np.int64(first_tree), np.int64(end_tree)
+        out = self._result(x, (end_tree - first_tree, x.shape[0]), np.float64)
+        for rows, chunk in self._parts(x):
+            n = chunk.shape[0]
+            step = min(n, max(1, MEDIAN_CELLS // end_tree))
+            said = self.empty((end_tree, step), np.float64)
+            order = self.empty((end_tree, step), np.int32)
+            part = self.empty((out.shape[0], n), out.dtype) if _on_host(x) else out
+            for first in range(0, n, step):
+                predict.MEDIANS(
+                    min(step, n - first), chunk, *arguments, np.int64(first), said, order, part
+                )
+            self._put_back(part, rows, out)
+        return out
+
+    def find_leaves(self, x: DeviceArray, ensemble: EnsembleLike) -> DeviceArray:
+        """The leaf that each tree has for each row, (n_rows, n_trees) int32."""
+        if self._stays(x):
+            return self.host.find_leaves(x, ensemble)
+        begin, nodes, _, first_set, sets, _ = self._trees(ensemble)
+        out = self._result(x, (begin.size - 1, x.shape[0]), np.int32)
+        for rows, chunk in self._parts(x):
+            n = chunk.shape[0]
+            part = self.empty((out.shape[0], n), out.dtype) if _on_host(x) else out
+            predict.FIND_LEAVES(n, chunk, begin, nodes, first_set, sets, part)
+            self._put_back(part, rows, out)
+        return out.T
+
+    def _stays(self, x: DeviceArray) -> bool:
+        """Whether rows are predicted by the host, where they are."""
+        return _on_host(x) and x.shape[0] <= FEW_ROWS
+
+    def _trees(self, ensemble: EnsembleLike) -> list[DeviceArray]:
+        """The arrays of all trees, and their weights, on the device.
+
+        Staged prediction asks for the same ones again and again.
+        """
+        if self._ensemble is not ensemble:
+            arrays = *ensemble.walk_arrays, ensemble.tree_weights
+            self._ensemble, self._ensemble_arrays = ensemble, [self.put(a) for a in arrays]
+        return self._ensemble_arrays
+
+    def _parts(self, x: DeviceArray) -> Iterator[tuple[slice, DeviceArray]]:
+        """Pairs (which rows, these rows on the device)."""
         for first, chunk in self._chunks(x):
-            end = first + chunk.shape[0]
-            raw = self.put(np.ascontiguousarray(out[:, first:end]))
-            predict.ADD_VALUE_TREES(chunk.shape[0], chunk, *arguments, raw)
-            out[:, first:end] = self.to_host(raw)
+            yield slice(first, first + chunk.shape[0]), chunk
+
+    def _part(self, columns: DeviceArray, rows: slice) -> DeviceArray:
+        """Columns, one for each row of a matrix, on the device.
+
+        Of host arrays those of some rows, device arrays as they are.
+        """
+        if not _on_host(columns):
+            return columns
+        return self.put(np.ascontiguousarray(columns[:, rows]))
+
+    def _put_back(self, part: DeviceArray, rows: slice, out: DeviceArray) -> None:
+        """Columns of some rows to the others, if these are on the host."""
+        if _on_host(out):
+            out[:, rows] = self.to_host(part)
+
+    def _result(self, x: DeviceArray, shape: tuple[int, ...], dtype: DTypeLike) -> DeviceArray:
+        """An array to be filled, where the rows of ``x`` are."""
+        return np.empty(shape, dtype) if _on_host(x) else self.empty(shape, dtype)
+
+    def each_row(
+        self, function: Callable[..., None], shape: tuple[int, ...], *arguments: DeviceArray | float
+    ) -> DeviceArray:
+        """A new array that a function fills for each row, where the first argument is."""
+        if _on_host(arguments[0]):
+            return self.host.each_row(function, shape, *arguments)
+        given = (np.float64(a) if isinstance(a, float) else a for a in arguments)
+        out = self.empty(shape, np.float64)
+        predict.kernel_of(function)(shape[0], *given, out)
+        return out
 
     def apply_link(self, raw: DeviceArray, link: LinkLike) -> DeviceArray:
         """Predictions, where the raw scores are."""

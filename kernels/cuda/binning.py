@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 
+from gpuboost.dtypes import MAX_VALUE_BINS
 from gpuboost.kernels.cuda.device import cupy
 from gpuboost.kernels.cuda.rowwise import RowKernel
 from gpuboost.scalar.quantiles import distinct_values, quantile_cuts
@@ -49,6 +50,50 @@ def gather_columns(as_float):
         )
 
     return RowKernel(columns_of_matrix)
+
+
+def first_from(codes, order, n, code):
+    """The first of n places, in the order of the values, whose code is ``code`` or higher."""
+    low, high = 0, n
+    while low < high:
+        middle = (low + high) // 2
+        if codes[order[middle]] >= code:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def borders_of_code(i, values, order, columns, first_feature, n_codes, lower, upper):
+    """Lowest and highest value of one code of one column, the first row's among equal ones.
+
+    ``values`` are those of some columns, ``order`` their places in ascending order, those of equal
+    values ascending too; missing ones are last.
+    """
+    width = lower.shape[1]
+    c, code = i // width, i % width + 1
+    f = first_feature + c
+    if code < n_codes[f]:
+        own, places, codes = values[c], order[c], columns[f]
+        low, known = 0, places.shape[0]
+        while low < known:
+            middle = (low + known) // 2
+            if own[places[middle]] == own[places[middle]]:
+                low = middle + 1
+            else:
+                known = middle
+        begin = first_from(codes, places, known, code)
+        end = first_from(codes, places, known, code + 1)
+        lower[f, code - 1], upper[f, code - 1] = np.inf, -np.inf
+        if begin < end:
+            highest, low, high = own[places[end - 1]], begin, end - 1
+            while low < high:
+                middle = (low + high) // 2
+                if own[places[middle]] == highest:
+                    high = middle
+                else:
+                    low = middle + 1
+            lower[f, code - 1], upper[f, code - 1] = own[places[begin]], own[places[low]]
 
 
 def in_order(i, columns, weight, order, values, weights):
@@ -108,6 +153,7 @@ def cuts_of_columns(c, values, weights, weighted, max_bins, distinct, totals, cu
 
 IN_ORDER = RowKernel(in_order)
 CUTS_OF_COLUMNS = RowKernel(cuts_of_columns)
+BORDERS_OF_CODE = RowKernel(borders_of_code)
 
 
 def find_cuts(x, weight, rows, max_values):
@@ -171,3 +217,30 @@ def _cuts_at_once(x, features, rows, weight, shape, max_values):
     )
     host_cuts, host_n_cuts = cp.asnumpy(cuts), cp.asnumpy(n_cuts)
     return [column[:n].copy() for column, n in zip(host_cuts, host_n_cuts, strict=True)]
+
+
+def code_borders(x, weight, columns, n_codes):
+    """Lowest and highest value of each code of each column; only they come to the host.
+
+    Every value is looked up once more in its sorted column, where a code's values stand together.
+    """
+    cp = cupy()
+    n_rows, n_features = x.shape
+    as_float = np.float32 if x.dtype == np.float32 else np.float64
+    at_once = min(n_features, max(1, CUT_BYTES // (BYTES_PER_VALUE * n_rows)))
+    all_rows, used = cp.asarray(np.empty(0, np.int64)), np.bool_((weight == 0.0).any())
+    device_weight = cp.asarray(weight if used else np.empty(0))
+    device_codes = cp.asarray(n_codes)
+    lower, upper = (cp.empty((n_features, MAX_VALUE_BINS), np.float64) for _ in range(2))
+    for first in range(0, n_features, at_once):
+        features = np.arange(first, min(first + at_once, n_features))
+        values = cp.empty((len(features), n_rows), as_float)
+        gather_columns(as_float)(
+            values.size, x, cp.asarray(features), all_rows, np.bool_(False), device_weight, used,
+            values,
+        )  # fmt: skip
+        BORDERS_OF_CODE(
+            len(features) * MAX_VALUE_BINS, values, values.argsort(axis=1), columns,
+            np.int64(first), device_codes, lower, upper,
+        )  # fmt: skip
+    return cp.asnumpy(lower), cp.asnumpy(upper)

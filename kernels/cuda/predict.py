@@ -1,9 +1,19 @@
 """Prediction, one thread per row."""
 
+import functools
+
 import numpy as np
 
 from gpuboost.kernels.cuda.rowwise import RowKernel
-from gpuboost.scalar.rows import add_value_trees, logistic, softmax
+from gpuboost.scalar.rows import (
+    add_trees,
+    add_unseen_trees,
+    find_leaves,
+    logistic,
+    medians_of_row,
+    softmax,
+    walk,
+)
 
 
 def add_binned_tree(i, bins, nodes, values, n_rows, group_features, raw):
@@ -20,17 +30,49 @@ def add_binned_tree(i, bins, nodes, values, n_rows, group_features, raw):
 
 
 def labels(i, raw, classes, out):
-    """The class with the highest score, the first of equals; one output means two classes."""
+    """The class with the highest score, the first of equals.
+
+    One score for two classes is that of the second.
+    """
     best = 0
-    if raw.shape[0] == 1:
+    if raw.shape[0] < classes.shape[0]:
         best = 1 if raw[0, i] > 0.0 else 0
     for k in range(1, raw.shape[0]):
         best = k if raw[k, i] > raw[best, i] else best
     out[i] = classes[best]
 
 
+def medians(
+    i, x, begin, nodes, values, first_set, sets, weights, first_tree, end_tree, first_row, said,
+    order, out,
+):  # fmt: skip
+    """Medians of what trees say of row first_row + i.
+
+    ``said`` and ``order`` are scratch, (end_tree, n) of which column i is the row's.
+    """
+    row = first_row + i
+    for t in range(end_tree):
+        own_sets = sets[first_set[t] : first_set[t + 1]]
+        leaf = walk(x, row, nodes[begin[t] : begin[t + 1]], own_sets)
+        said[t, i] = values[np.uint64(begin[t]) + leaf, 0]
+    medians_of_row(row, said[:, i], weights, first_tree, end_tree, order[:, i], out)
+
+
+def taken_rows(i, x, chosen, out):
+    """Some rows of a matrix, one entry for each thread."""
+    n_features = x.shape[1]
+    row, f = i // n_features, i % n_features
+    out[row, f] = x[chosen[row], f]
+
+
 ADD_BINNED_TREE = RowKernel(add_binned_tree)
-ADD_VALUE_TREES = RowKernel(add_value_trees)
+ADD_TREES = RowKernel(add_trees)
+ADD_UNSEEN_TREES = RowKernel(add_unseen_trees)
+FIND_LEAVES = RowKernel(find_leaves)
+MEDIANS = RowKernel(medians)
+TAKE_ROWS = RowKernel(taken_rows)
 LOGISTIC = RowKernel(logistic)
 SOFTMAX = RowKernel(softmax)
 LABELS = RowKernel(labels)
+#: The kernel of any other function of a row.
+kernel_of = functools.cache(RowKernel)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gpuboost.backend import get_backend
+from gpuboost.scalar.rows import mean_of_trees
 
 
 def test_arrays_stay_where_they_are(backend):
@@ -42,3 +43,30 @@ def test_labels_are_classes_of_the_highest_score_the_first_among_equals(backend)
     raw = np.array([[1.0, 0.0], [3.0, 0.0], [2.0, 0.0]])
     assert backend.labels(raw, classes).tolist() == ["b", "a"]
     assert backend.labels(np.array([[-1.0, 0.0, 1.0]]), classes[:2]).tolist() == ["a", "a", "b"]
+
+
+def test_one_class_is_the_class_of_every_row(backend):
+    assert backend.labels(np.array([[-1.0, 1.0]]), np.array(["a"])).tolist() == ["a", "a"]
+
+
+@pytest.mark.parametrize("n_rows", [1, 3000])
+def test_functions_of_a_row_are_compiled_and_run_for_all_rows(backend, n_rows):
+    sums = np.arange(2.0 * n_rows).reshape(-1, 2)
+    out = backend.each_row(mean_of_trees, sums.shape, sums, 4.0)
+    np.testing.assert_array_equal(out, sums / 4.0)
+
+
+def test_borders_are_of_rows_with_weight(backend):
+    x, columns = np.array([[4.0], [1.0], [7.0], [5.0]]), np.array([[1, 0, 3, 1]], np.uint8)
+    for weight, highest in ((np.ones(4), 5.0), (np.array([1.0, 1.0, 1.0, 0.0]), 4.0)):
+        lower, upper = backend.code_borders(x, weight, columns, np.array([4], np.int32))
+        assert lower[0, :3].tolist() == [4.0, np.inf, 7.0]
+        assert upper[0, :3].tolist() == [highest, -np.inf, 7.0]
+
+
+def test_rows_and_bins_of_a_matrix(backend):
+    x = np.array([[0.5], [2.0], [np.nan]])
+    assert backend.take_rows(x, np.array([1, 1])).tolist() == [[2.0], [2.0]]
+    cuts = np.full((1, 256), np.inf)
+    cuts[0, 0] = 1.0
+    assert backend.bin_columns(x, cuts, np.array([1], np.int32)).tolist() == [[1, 2, 0]]

@@ -6,7 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gpuboost import GPUBoostClassifier, GPUBoostRegressor
+from gpuboost import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GPUBoostClassifier,
+    GPUBoostRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from gpuboost.backend import device_of
 from gpuboost.kernels.emulation import control
 
@@ -70,6 +81,9 @@ class Frame:
 
     def __getitem__(self, name):
         return Series(self._columns[name], self._cp)
+
+    def to_pandas(self):
+        return pd.DataFrame(self._columns)
 
     def to_cupy(self):
         raise AssertionError("columns are taken one by one: nulls are not numbers")
@@ -298,3 +312,84 @@ def test_host_input_is_recognised_without_a_look_at_cuda(monkeypatch):
     x, signal, _ = data(n=30)
     assert device_of(x) is None
     model_for(0).fit(x, signal).predict(x)
+
+
+CLASSICAL = [
+    DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor,
+    ExtraTreesClassifier, ExtraTreesRegressor, AdaBoostClassifier, AdaBoostRegressor,
+]  # fmt: skip
+
+
+def classical(kind, **options):
+    if "DecisionTree" not in kind.__name__:
+        options = {"n_estimators": 3} | options
+    return kind(max_depth=3, random_state=1, **options)
+
+
+@pytest.mark.parametrize("kind", CLASSICAL)
+def test_classical_estimators_train_on_what_is_there(cp, kind):
+    x, signal, weight = data(n=300, dtype=np.float64)
+    y = targets(signal, 3 if "Classifier" in kind.__name__ else 0)
+    given = cp.asarray(x), cp.asarray(y), cp.asarray(weight)
+    for options in ({"splitter": "hist", "device": "cuda"}, {"splitter": "exact"}):
+        host = classical(kind, **{**options, "device": "cpu"}).fit(x, y, weight)
+        model = classical(kind, **options).fit(*given)
+        assert model.fingerprint() == host.fingerprint()
+        assert getattr(model, "origin_", None) == getattr(host, "origin_", None)
+        expected = host.predict(x)
+        found = model.predict(given[0])
+        assert isinstance(found, cp.ndarray)
+        np.testing.assert_array_equal(cp.asnumpy(found), expected)
+
+
+def test_cross_validation_and_pruning_on_what_is_there(cp):
+    x, signal, _ = data(n=200, dtype=np.float64)
+    options = {"splitter": "hist", "ccp_alpha": "cv", "cv": 3, "max_depth": 4}
+    host = DecisionTreeRegressor(**options, device="cpu").fit(x[:150], signal[:150])
+    there = cp.asarray(x)
+    model = DecisionTreeRegressor(**options, device="cuda").fit(there[:150], signal[:150])
+    assert model.fingerprint() == host.fingerprint() and model.ccp_alpha_ == host.ccp_alpha_
+    pruned = model.prune_reduced_error(there[150:], cp.asarray(signal[150:])).fingerprint()
+    assert pruned == host.prune_reduced_error(x[150:], signal[150:]).fingerprint()
+
+
+def test_categories_and_names_of_classical_estimators(cp):
+    frame = {"a": np.arange(200.0) % 7, "b": np.arange(200.0), "c": [True, False] * 100}
+    y = (frame["a"] > 3) ^ (frame["b"] > 90)
+    options = {"n_estimators": 3, "max_depth": 4, "categorical_features": ["a"]}
+    host = RandomForestClassifier(**options).fit(pd.DataFrame(frame), y)
+    model = RandomForestClassifier(**options).fit(Frame(frame, cp), y)
+    assert model.fingerprint() == host.fingerprint()
+    np.testing.assert_array_equal(model.feature_names_in_, ["a", "b", "c"])
+    found = model.predict_proba(Frame(frame, cp))
+    assert isinstance(found, cp.ndarray)
+    np.testing.assert_array_equal(cp.asnumpy(found), host.predict_proba(pd.DataFrame(frame)))
+
+
+@pytest.mark.parametrize("kind", [RandomForestRegressor, AdaBoostRegressor])
+def test_what_of_x_comes_to_the_host_for_classical_estimators(cp, device, kind, caplog):
+    if device != "emulated":
+        pytest.skip("only the emulated device counts bytes")
+    x, signal, _ = data(n=8000, n_features=12, dtype=np.float64)
+    given = cp.asarray(x)
+    control.counters.reset()
+    classical(kind, splitter="hist", device="cuda", n_estimators=2).fit(given, signal)
+    fitted = asdict(control.counters)
+    assert fitted["download_bytes"] < x.nbytes / 2 and fitted["upload_bytes"] < x.nbytes
+    control.counters.reset()
+    with caplog.at_level("INFO", "gpuboost"):
+        classical(kind, splitter="exact").fit(given, signal)
+    assert control.counters.download_bytes == x.nbytes and control.counters.upload_bytes == 0
+    assert "X is copied from cuda:0 to the host for training" in caplog.text
+
+
+def test_classical_estimators_refuse_another_device(cp):
+    x, signal, _ = data(n=50)
+    given = cp.asarray(x)
+    with pytest.raises(ValueError, match="X is on cuda:0, but device='cpu': use device='auto'"):
+        RandomForestRegressor(device="cpu").fit(given, signal)
+    model = RandomForestRegressor(n_estimators=2, device="cpu").fit(x, signal)
+    with pytest.raises(ValueError, match="X is on cuda:0, but device='cpu': use device='auto'"):
+        model.predict(given)
+    with pytest.raises(ValueError, match="X has 2 features, but RandomForestRegressor is expect"):
+        model.set_params(device="auto").predict(given[:, :2])

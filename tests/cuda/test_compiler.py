@@ -21,6 +21,7 @@ from gpuboost.dtypes import GROWTH, NODE, WALK_NODE
 from gpuboost.kernels.cuda import binning, compiler, gradients, predict, rowwise
 from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import ROW_METRICS
+from gpuboost.scalar import rows
 
 TABLE = Path(__file__).parent / "compile_table.json"
 #: Dynamic shared memory of kernels.
@@ -139,6 +140,7 @@ def row_kernels():
         np.empty(1, t) for t in (np.float64, np.float32, np.int32, np.int64, np.uint8)
     )
     matrix, growth, nodes = np.empty((1, 1)), np.empty(1, GROWTH), np.empty(1, NODE)
+    bytes_ = np.empty((1, 1), np.uint8)
     one = np.int64(1)
     out = {
         "begin_tree": (
@@ -180,8 +182,8 @@ def row_kernels():
     for x, cuts in ((f4, np.float32), (f8, np.float64), (i8, np.float64)):
         values, table = np.empty((1, 1), x.dtype), np.empty((1, 256), cuts)
         out[f"bins-{x.dtype}"] = binning.bin_values(cuts), (values, table, i4, one, one, one, u1)
-        trees = (i8, np.empty(1, WALK_NODE), matrix, one, one)
-        out[f"trees-{x.dtype}"] = predict.ADD_VALUE_TREES, (values, *trees, matrix)
+        trees = (i8, np.empty(1, WALK_NODE), matrix, i8, np.empty(1, np.uint64), f8, one, one)
+        out[f"trees-{x.dtype}"] = predict.ADD_TREES, (values, *trees, matrix)
         columns = np.empty((1, 1), cuts)
         gathered = (i8, i8, np.bool_(True), f8, np.bool_(True), columns)
         for layout, given in (("", values), (", strided", np.empty((4, 4), x.dtype)[::2, ::2])):
@@ -194,6 +196,28 @@ def row_kernels():
             binning.CUTS_OF_COLUMNS,
             (columns, matrix, np.bool_(True), one, matrix, matrix, matrix, i4),
         )
+    # one dtype of X is enough for the others: they read it as the kernels above do
+    order = np.empty((1, 1), np.int32)
+    places = np.empty((1, 1), np.int64)
+    single = np.empty((1, 1), np.float32)
+    out |= {
+        "unseen trees": (predict.ADD_UNSEEN_TREES, (single, *trees, bytes_, matrix)),
+        "medians": (predict.MEDIANS, (single, *trees, one, matrix, order, matrix)),
+        "leaves": (predict.FIND_LEAVES, (single, *trees[:2], *trees[3:5], order)),
+        "taken rows": (predict.TAKE_ROWS, (single, i8, single)),
+        "borders": (
+            binning.BORDERS_OF_CODE,
+            (single, places, bytes_, one, i4, matrix, matrix),
+        ),
+    }
+    by_columns = np.empty((4, 4)).T[:2]  # scores of several channels, of which rows are asked for
+    for function, arguments in (
+        (rows.mean_of_trees, (by_columns, np.float64(1), matrix)),
+        (rows.log_of_shares, (matrix, matrix)),
+        (rows.samme_decision, (by_columns, np.float64(1), matrix)),
+        (rows.samme_probabilities, (matrix, matrix)),
+    ):
+        out[function.__name__] = predict.kernel_of(function), arguments
     out["logistic"] = predict.LOGISTIC, (matrix, np.float64(1), matrix)
     out["softmax"] = predict.SOFTMAX, (matrix, matrix)
     for classes in (i8, f4, np.empty(1, np.bool_)):

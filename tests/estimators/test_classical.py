@@ -15,18 +15,18 @@ def test_weights_of_samples_and_classes_are_multiplied():
     assert data.y[:, 0].tolist() == [0, 0, 0, 1] and data.one_column
 
 
-def test_rows_without_weight_leave_with_their_categories_but_not_with_their_classes():
+def test_rows_without_weight_leave_with_their_categories_but_not_with_their_classes(backend):
     frame = pd.DataFrame({"c": ["x", "y", "z", "y"], "v": [1.0, 2.0, 3.0, 4.0]})
     model = DecisionTreeClassifier(categorical_features=["c"])
-    data = model._prepare(frame, [0, 1, 2, 1], [0, 1, 1, 1]).without_weightless_rows()
+    data = model._prepare(frame, [0, 1, 2, 1], [0, 1, 1, 1]).without_weightless_rows(backend)
     assert data.features.categories[0].tolist() == ["y", "z"]
     np.testing.assert_array_equal(data.x, [[0, 2], [1, 3], [0, 4]])
     assert data.classes[0].tolist() == [0, 1, 2] and len(data.targets.classes) == 3
 
 
-def test_if_all_rows_have_weight_nothing_is_copied():
+def test_if_all_rows_have_weight_nothing_is_copied(backend):
     data = DecisionTreeRegressor()._prepare(np.zeros((3, 1)), [1.0, 2.0, 3.0], None)
-    assert data.without_weightless_rows() is data
+    assert data.without_weightless_rows(backend) is data
 
 
 @pytest.mark.parametrize(

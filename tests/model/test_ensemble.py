@@ -12,6 +12,12 @@ from gpuboost.model import ensemble as module
 from gpuboost.model.ensemble import ensemble_of, votes
 
 
+def said_by_tree(ensemble, x, backend):
+    """What each tree says of each row, (n_rows, n_trees)."""
+    pairs = zip(ensemble.trees, ensemble.leaves(x, backend).T, strict=True)
+    return np.stack([tree.value[leaves, 0] for tree, leaves in pairs], axis=1)
+
+
 @pytest.fixture
 def forest(rng):
     x = rng.normal(size=(80, 3))
@@ -22,15 +28,36 @@ def forest(rng):
 def test_a_mean_is_the_sum_divided_by_the_weights(forest, backend):
     ensemble, x = forest
     weights = np.array([1.0, 2.0, 3.0, 4.0])
-    by_tree = ensemble.values_by_tree(x, backend)
+    by_tree = said_by_tree(ensemble, x, backend)
     for combine, own in (("mean", weights), ("sum", np.ones(4))):
         changed = replace(ensemble, tree_weights=own, combine=combine)
         expected = by_tree @ own / (own.sum() if combine == "mean" else 1.0)
         np.testing.assert_allclose(changed.raw(x, backend)[0], expected)
 
 
-def test_the_last_stage_is_the_prediction(forest, backend):
+def test_medians_are_by_the_weights_of_the_trees(forest, backend):
     ensemble, x = forest
+    median = replace(ensemble, tree_weights=np.array([1.0, 1.0, 5.0, 1.0]), combine="median")
+    by_tree, stages = said_by_tree(ensemble, x, backend), list(median.staged_raw(x, backend))
+    np.testing.assert_array_equal(stages[1][0], by_tree[:, :2].min(axis=1))
+    for raw in (stages[2], stages[3], median.raw(x, backend)):
+        np.testing.assert_array_equal(raw[0], by_tree[:, 2])
+
+
+def test_rows_get_the_trees_that_have_not_seen_them(forest, backend, monkeypatch, rng):
+    ensemble, x = forest
+    in_bag = rng.random((4, len(x))) < 0.5
+    monkeypatch.setattr(module, "TABLE_CELLS", 3 * len(x) // 4)
+    sums, n_unseen = ensemble.unseen_raw(x, lambda i: in_bag[i], backend)
+    np.testing.assert_array_equal(n_unseen, (~in_bag).sum(axis=0))
+    expected = np.where(in_bag.T, 0.0, said_by_tree(ensemble, x, backend)).sum(axis=1)
+    np.testing.assert_allclose(sums[0], expected)
+
+
+@pytest.mark.parametrize("combine", ["mean", "median"])
+def test_the_last_stage_is_the_prediction(forest, backend, combine):
+    ensemble, x = forest
+    ensemble = replace(ensemble, combine=combine)
     stages = list(ensemble.staged_raw(x, backend))
     assert len(stages) == ensemble.n_rounds == 4
     np.testing.assert_array_equal(stages[-1], ensemble.raw(x, backend))

@@ -13,7 +13,6 @@ from gpuboost.training.adaboost import (
     draw_by_weight,
     reweigh_classes,
     reweigh_values,
-    weighted_median,
 )
 from gpuboost.training.trees import TreeGrower, TreeParams
 
@@ -73,13 +72,6 @@ def test_losses_of_r2():
         blame_of_rows(error, weight, "exponential"), [0, 1 - np.exp(-0.5), 1 - np.exp(-1), 0]
     )
     np.testing.assert_array_equal(blame_of_rows(np.zeros(4), weight, "linear"), 0)
-
-
-def test_weighted_median():
-    values = np.array([[1.0, 2.0, 10.0], [10.0, 2.0, 1.0]])
-    np.testing.assert_array_equal(weighted_median(values, np.array([1.0, 1.0, 1.0])), [2, 2])
-    np.testing.assert_array_equal(weighted_median(values, np.array([1.0, 1.0, 3.0])), [10, 1])
-    np.testing.assert_array_equal(weighted_median(values[:, :1], np.array([1.0])), [1, 10])
 
 
 def test_draws_follow_the_weights_and_ignore_rows_without(backend):

@@ -6,33 +6,11 @@ Blocks of rows walk one tree after another, so that a tree stays in the cache fo
 import numpy as np
 
 from gpuboost.kernels.cpu._jit import helper, kernel, take_number
-from gpuboost.kernels.cpu.cart.words import ONE, WORD
+from gpuboost.scalar.rows import add_leaf, medians_of_row, walk
 
 #: Rows of a block: few enough for the threads to share, many enough for a deep tree's megabyte to
 #: be fetched once for all of them.
 MIN_BLOCK, MAX_BLOCK, MIN_BLOCKS = 256, 8192, 16
-
-
-@helper
-def goes_left(x, row, node, sets):
-    """Where a node sends a row."""
-    value = np.float64(x[row, np.uint64(node.feature)])
-    if value != value:
-        return node.missing_left != 0
-    if node.first_word < 0:
-        return value <= node.threshold
-    code = np.uint64(value) + ONE
-    return (sets[np.uint64(node.first_word) + code // WORD] >> code % WORD) & ONE != 0
-
-
-@helper
-def walk(x, row, nodes, sets):
-    """The leaf of one row in one tree."""
-    i = np.uint64(0)
-    while nodes[i].left >= 0:
-        node = nodes[i]
-        i = np.uint64(node.left) + np.uint64(not goes_left(x, row, node, sets))
-    return i
 
 
 @helper
@@ -77,11 +55,13 @@ def sum_values(
     weights,  # (n_trees,) float64, IN
     first_tree,
     end_tree,
+    # (end_tree - first_tree, n_rows) uint8, IN: 1 for rows that a tree says nothing of; or (0, 0)
+    in_bag,
     out,  # (n_rows, n_channels) float64, INOUT
 ):
     """Sum of the values of each row's leaves times the trees' weights, tree by tree."""
-    n_rows, n_channels = out.shape
-    size = block_rows(n_rows)
+    n_rows = out.shape[0]
+    size, all_rows = block_rows(n_rows), in_bag.shape[0] == 0
     block = take_number(counter)
     while block * size < n_rows:
         for t in range(first_tree, end_tree):
@@ -89,10 +69,38 @@ def sum_values(
             tree_sets = sets[first_set[t] : first_set[t + 1]]
             weight = weights[t]
             for row in range(np.uint64(block * size), np.uint64(min((block + 1) * size, n_rows))):
-                leaf = values[np.uint64(begin[t]) + walk(x, row, tree_nodes, tree_sets)]
-                if leaf.shape[0] < n_channels:
-                    out[row, t % n_channels] += weight * leaf[0]
-                else:
-                    for c in range(np.uint64(n_channels)):
-                        out[row, c] += weight * leaf[c]
+                if all_rows or in_bag[t - first_tree, row] == 0:
+                    leaf = np.uint64(begin[t]) + walk(x, row, tree_nodes, tree_sets)
+                    add_leaf(out[row], t, weight, values[leaf])
+        block = take_number(counter)
+
+
+@kernel
+def tree_medians(
+    counter,  # (1,) int64, INOUT
+    x,
+    begin,
+    nodes,
+    values,  # (n_nodes, 1) float64, IN
+    first_set,
+    sets,
+    weights,
+    first_tree,
+    end_tree,
+    out,  # (end_tree - first_tree, n_rows) float64, OUT
+):
+    """Weighted medians of what the first first_tree + 1, ..., end_tree trees say of each row."""
+    n_rows = x.shape[0]
+    said, order = np.empty((MIN_BLOCK, end_tree)), np.empty(end_tree, np.int32)
+    block = take_number(counter)
+    while block * MIN_BLOCK < n_rows:
+        first, end = block * MIN_BLOCK, min((block + 1) * MIN_BLOCK, n_rows)
+        for t in range(end_tree):
+            tree_nodes = nodes[begin[t] : begin[t + 1]]
+            tree_sets = sets[first_set[t] : first_set[t + 1]]
+            for row in range(first, end):
+                leaf = np.uint64(begin[t]) + walk(x, row, tree_nodes, tree_sets)
+                said[row - first, t] = values[leaf, 0]
+        for row in range(first, end):
+            medians_of_row(row, said[row - first], weights, first_tree, end_tree, order, out)
         block = take_number(counter)

@@ -3,8 +3,7 @@
 import numpy as np
 
 from gpuboost.kernels.cpu._jit import helper, lowest_bit
-
-ONE, WORD = np.uint64(1), np.uint64(64)
+from gpuboost.scalar.rows import ONE, WORD
 
 
 @helper

@@ -10,6 +10,7 @@ from gpuboost.kernels.cpu.cart.predict import (
     block_rows,
     find_leaves,
     sum_values,
+    tree_medians,
 )
 
 compiled_block_rows = exposed(block_rows)
@@ -40,8 +41,22 @@ def test_values_are_added_up_by_the_weights_of_the_trees(rng):
     nodes, sets = a_tree()
     values, out, weights = rng.random((5, 3)), np.ones((7, 3)), np.array([0.5])
     begin, first_set = np.array([0, 5]), np.array([0, 2])
-    sum_values(np.zeros(1, np.int64), X, begin, nodes, values, first_set, sets, weights, 0, 1, out)
+    trees = begin, nodes, values, first_set, sets, weights, 0, 1
+    sum_values(np.zeros(1, np.int64), X, *trees, np.empty((0, 0), np.uint8), out)
     np.testing.assert_allclose(out, 1 + 0.5 * values[LEAVES])
+    in_bag = np.array([[0, 1, 0, 1, 1, 0, 0]], np.uint8)
+    sum_values(np.zeros(1, np.int64), X, *trees, in_bag, out)
+    np.testing.assert_allclose(out, 1 + 0.5 * (2 - in_bag.T) * values[LEAVES])
+
+
+def test_medians_of_what_trees_say():
+    nodes, sets = a_tree()
+    trees = np.array([0, 5, 10]), np.concatenate([nodes, nodes])
+    values = np.arange(10.0)[:, None]
+    arguments = *trees, values, np.array([0, 2, 4]), np.tile(sets, 2), np.array([1.0, 2.0])
+    out = np.empty((2, 7))
+    tree_medians(np.zeros(1, np.int64), X, *arguments, 0, 2, out)
+    np.testing.assert_array_equal(out, [LEAVES, np.add(LEAVES, 5)])
 
 
 def test_blocks_are_neither_too_small_nor_too_large():
