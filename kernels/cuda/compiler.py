@@ -58,7 +58,9 @@ def source(name, group_features, count_rows):
         "COUNT_ROWS": int(count_rows),
     }
     defines = "".join(f"#define {key} {value}\n" for key, value in constants.items())
-    return "".join((defines, c_structs(), _read("common.cuh"), _read(f"{name}.cu")))
+    shared = ["common.cuh", *(["cart.cuh"] if name.startswith("cart") else [])]
+    texts = (_read(file) for file in (*shared, f"{name}.cu"))
+    return "".join((defines, c_structs(), *texts))
 
 
 def _read(file):
@@ -78,6 +80,7 @@ class Kernels:
     def __init__(self, group_features, count_rows, device_id):
         self._layout = group_features, count_rows, device_id
         self._functions = {}
+        self._shared_room = {}  # of each kernel: bytes that it may ask for
 
     def launch(self, file, name, grid, block, args, shared_mem=0):
         """Launch a kernel on the current stream.
@@ -87,4 +90,7 @@ class Kernels:
         function = self._functions.get(name)
         if function is None:
             function = self._functions[name] = module(file, *self._layout).get_function(name)
+            self._shared_room[name] = function.max_dynamic_shared_size_bytes
+        if shared_mem > self._shared_room[name]:
+            self._shared_room[name] = function.max_dynamic_shared_size_bytes = shared_mem
         function(grid, block, args, shared_mem=shared_mem)

@@ -18,27 +18,47 @@ STATE = np.dtype(
     align=True,
 )
 
-#: A node of a classical tree that may be split.
+#: A node of a classical tree in the work of a step: it may be split, or its rows are divided.
 OPEN_NODE = np.dtype(
     [
         ("begin", np.int64),  # its rows are rows[begin:end] of those of all trees of the batch
         ("end", np.int64),
         ("tree", np.int32),  # number in the batch
         ("key", np.uint32),  # of its random choices
+        ("split", np.int32),  # to be divided: the place of its split among those of the last step
+        ("first_tile", np.int32),  # of a node with many rows: tiles of all such are numbered through
     ],
     align=True,
 )
 
-#: The best split of such a node.
-FOUND_SPLIT = np.dtype(
+#: What a search says of one feature that a node tries.
+FEATURE_CUT = np.dtype(
     [
-        ("gain", np.float64),
+        ("score", np.float64),  # of both sides of the best cut; -inf: there is none
+        ("node_score", np.float64),  # of the node before it is split
         ("threshold", np.float64),  # where it was drawn; NaN: between two codes
-        ("feature", np.int32),  # -1: no split
-        ("code", np.int32),  # codes up to this one go left
+        ("feature", np.int32),  # -1: no feature is left to be drawn
+        ("state", np.int32),  # see cart.cuh
+        ("code", np.int32),  # codes up to this one go left; -1: those of a set
         ("next_code", np.int32),  # the next code present behind it; 0: none
         ("n_left", np.int32),  # rows that go left
         ("missing_left", np.int32),
+    ],
+    align=True,
+)
+
+#: The best split of a node: of the features tried so far, or of enough of them.
+FOUND_SPLIT = np.dtype(
+    [
+        ("gain", np.float64),  # the score of the cut while features are tried
+        ("node_score", np.float64),
+        ("threshold", np.float64),
+        ("feature", np.int32),  # -1: no split
+        ("code", np.int32),
+        ("next_code", np.int32),
+        ("n_left", np.int32),
+        ("missing_left", np.int32),
+        ("n_tried", np.int32),  # features that were not constant
     ],
     align=True,
 )
@@ -51,6 +71,7 @@ STRUCTS = {
     "State": STATE,
     "TreeGrowth": TREE_GROWTH,
     "OpenNode": OPEN_NODE,
+    "FeatureCut": FEATURE_CUT,
     "FoundSplit": FOUND_SPLIT,
 }
 _C_NAMES = {
