@@ -145,8 +145,8 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only. Rows are predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only. Trees
+        with ``splitter="exact"`` are grown on the CPU in any case. Rows are predicted on the CPU.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -390,8 +390,9 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         to 10 categories in a node, else as "fisher"). "auto" takes every way if there are several
         outputs.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``criterion="absolute_error"``. Rows are predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only, and no
+        ``criterion="absolute_error"``. Trees with ``splitter="exact"`` are grown on the CPU in any
+        case. Rows are predicted on the CPU.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None

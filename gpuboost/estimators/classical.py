@@ -5,7 +5,9 @@ Targets, weights, nominal columns, and predictions from leaves.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from typing import Any, NoReturn
 
@@ -32,6 +34,8 @@ from gpuboost.exchange import FeatureMatrix
 from gpuboost.model.ensemble import Ensemble, ensemble_of
 from gpuboost.model.tree import Tree
 from gpuboost.training.trees import TreeParams
+
+log = logging.getLogger("gpuboost")
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ class BaseClassical(BaseTrees):
         """Raise unless the device exists here and can grow such trees."""
         check_device(self.device)
         n_threads(self.n_jobs)
-        if self.device in ("auto", "cpu"):
+        if self._grows_on_host():
             return
         refused = {
             "splitter": (self.splitter, self.splitter == "hist", "splitter='hist'"),
@@ -92,11 +96,6 @@ class BaseClassical(BaseTrees):
                 params.criterion,
                 params.criterion != "absolute_error",
                 "another criterion",
-            ),
-            "max_leaf_nodes": (
-                params.max_leaf_nodes,
-                params.max_leaf_nodes is None,
-                "max_depth or min_samples_leaf as a limit",
             ),
         }
         for name, (value, possible, instead) in refused.items():
@@ -115,13 +114,20 @@ class BaseClassical(BaseTrees):
                 f"which has no bins; got {self.max_bins!r}"
             )
 
-    def _training_backend(self) -> Backend:
-        """Where trees are grown.
+    def _grows_on_host(self) -> bool:
+        """Whether trees are grown on the CPU.
 
         "auto" is the CPU, as nobody has measured yet from which size on a GPU grows classical trees
-        faster.
+        faster; a search of all values has more codes than a GPU can sum at once.
         """
-        return get_backend("cpu" if self.device == "auto" else self.device, self.n_jobs)
+        return self.device in ("auto", "cpu") or self.splitter == "exact"
+
+    def _training_backend(self) -> Backend:
+        """Where trees are grown."""
+        on_host = self._grows_on_host()
+        if on_host and self.device not in ("auto", "cpu"):
+            say_that_exact_trees_grow_on_the_host()
+        return get_backend("cpu" if on_host else self.device, self.n_jobs)
 
     def _backend(self, n_rows: int) -> HostBackend:
         """Where rows are predicted: on the CPU, wherever the trees were grown."""
@@ -140,7 +146,7 @@ class BaseClassical(BaseTrees):
         if self.categorical_features is not None:
             features = FeatureMap.of_table(x, self.categorical_features)
             x = features.encode(x)
-        if features is not None and features.categories and self.device not in ("auto", "cpu"):
+        if features is not None and features.categories and not self._grows_on_host():
             raise ValueError(
                 f"categorical_features={self.categorical_features!r} is not available on "
                 f"device={self.device!r}: "
@@ -342,6 +348,15 @@ class SeveralLabels(TreesOfClasses):
         """
         with np.errstate(divide="ignore"):
             return self._by_output(np.log(self._raw(X)))
+
+
+@cache
+def say_that_exact_trees_grow_on_the_host() -> None:
+    """Log it, once in a process."""
+    log.info(
+        "splitter='exact' trains on the CPU, whatever device says: the trees are the same; "
+        "splitter='hist' trains on the device"
+    )
 
 
 def check_middles(data: Training, params: TreeParams) -> None:

@@ -80,8 +80,9 @@ class RandomForestClassifier(BaseForestClassifier):
         the forest is then exactly the one of a single fit. Data and parameters must be those of the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``max_leaf_nodes``. Rows are predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only,
+        ``splitter="hist"`` or ``"exact"``. Trees with ``splitter="exact"`` are grown on the CPU in
+        any case. Rows are predicted on the CPU.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -194,9 +195,9 @@ class RandomForestRegressor(BaseForestRegressor):
         the forest is then exactly the one of a single fit. Data and parameters must be those of the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are
-        predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only,
+        ``splitter="hist"`` or ``"exact"``, and no ``criterion="absolute_error"``. Trees with
+        ``splitter="exact"`` are grown on the CPU in any case. Rows are predicted on the CPU.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -309,8 +310,9 @@ class ExtraTreesClassifier(BaseForestClassifier):
         the forest is then exactly the one of a single fit. Data and parameters must be those of the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``max_leaf_nodes``. Rows are predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only,
+        ``splitter="hist"`` or ``"exact"``. Trees with ``splitter="exact"`` are grown on the CPU in
+        any case. Rows are predicted on the CPU.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -449,9 +451,9 @@ class ExtraTreesRegressor(BaseForestRegressor):
         the forest is then exactly the one of a single fit. Data and parameters must be those of the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are
-        predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only,
+        ``splitter="hist"`` or ``"exact"``, and no ``criterion="absolute_error"``. Trees with
+        ``splitter="exact"`` are grown on the CPU in any case. Rows are predicted on the CPU.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None

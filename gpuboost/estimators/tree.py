@@ -422,8 +422,9 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
         Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
         have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``max_leaf_nodes``. Rows are predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only,
+        ``splitter="hist"`` or ``"exact"``. Trees with ``splitter="exact"`` are grown on the CPU in
+        any case. Rows are predicted on the CPU.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -573,9 +574,9 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
         have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``criterion="absolute_error"`` or ``max_leaf_nodes``. Rows are
-        predicted on the CPU.
+        Where to train; all give the same trees. "auto" is the CPU. CUDA takes numbers only,
+        ``splitter="hist"`` or ``"exact"``, and no ``criterion="absolute_error"``. Trees with
+        ``splitter="exact"`` are grown on the CPU in any case. Rows are predicted on the CPU.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None

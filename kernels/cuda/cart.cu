@@ -329,7 +329,11 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) pick_splits(
     const int place = active[i];
     const TreeGrowth p = growth[nodes[place].tree];
     const FeatureCut* tried = cuts + (i64)place * n;
-    FoundSplit best = splits[place];
+    FoundSplit best = {};  // whole in the first lane alone, which writes it
+    if (lane == 0) best = splits[place];
+    best.gain = __shfl_sync(FULL_WARP, best.gain, 0);
+    best.feature = __shfl_sync(FULL_WARP, best.feature, 0);
+    best.n_tried = __shfl_sync(FULL_WARP, best.n_tried, 0);
     bool open = !is_last;
     bool going = true;
     int kept = -1;

@@ -82,10 +82,14 @@ class CudaTreeGrower:
         nodes["begin"] -= first[tree]
         nodes["end"] -= first[tree]
         sizes = np.bincount(tree, minlength=len(jobs))
-        return [
-            self._finish(nodes, next_code, sets, t, sizes[t], job, rows[first[t] : first[t + 1]])
-            for t, job in enumerate(jobs)
-        ]
+        out: list[Any] = [None] * len(jobs)
+
+        def finish(t: int) -> None:
+            own_rows, max_leaves = rows[first[t] : first[t + 1]], int(jobs[t].growth["max_leaves"][0])
+            out[t] = self._finish(nodes, next_code, sets, t, sizes[t], max_leaves, own_rows)
+
+        self.backend.host.share_out(len(jobs), finish)
+        return out
 
     def describe(
         self,
@@ -117,11 +121,10 @@ class CudaTreeGrower:
         sets: HostArray,
         root: int,
         n_nodes: int,
-        job: TreeJob,
+        max_leaves: int,
         rows: HostArray,
     ) -> GrownTree:
         """One tree, numbered as the CPU numbers it."""
-        max_leaves = int(job.growth["max_leaves"][0])
         nodes, words = self.host.order_nodes(by_levels, next_code, sets, root, n_nodes, max_leaves)
         if max_leaves:  # some leaves were divided before it was known that they stay leaves
             for leaf in nodes[(nodes["left"] < 0) & (nodes["feature"] >= 0)]:
