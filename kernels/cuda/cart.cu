@@ -152,23 +152,23 @@ __device__ __forceinline__ int drawn_cut(
     return min(max(n_below - 1, 0), codes.n - 2);
 }
 
-// Both sides of the cut behind a code, with missing values right and left; the left side of code 0,
-// which has no cut, is the whole node.
-struct CutSides {
-    SideScore left[2], right[2];
-    i64 whole, own, missing;  // weights: of the node, up to this code, of missing values
+// The cut behind a code, with missing values right and left: weights up to this code, of missing
+// values, and of the node. The left side of code 0, which has no cut, is the whole node.
+struct CutWeights {
+    i64 own, missing, whole;
 };
 
 __device__ __forceinline__ double left_weight_of(
-    const CutSides& sides, int missing_left, double unit)
+    const CutWeights& cut, int missing_left, double unit)
 {
-    return (double)(sides.own + (missing_left ? sides.missing : 0)) * unit;
+    return (double)(cut.own + (missing_left ? cut.missing : 0)) * unit;
 }
 
-// Sums of one cell, added to both sides. output: which the cell belongs to.
+// Sums of one cell, added to both sides: sides[0] and [1] are left ones, [2] and [3] right ones,
+// with missing values right and left. output: which the cell belongs to.
 __device__ __forceinline__ void add_cell(
     const TreeGrowth& p, const Cells& cells, int c, int n_codes, const int* first_channel,
-    int with_classes, bool wanted, i64* warp_sums, int& output, CutSides& sides)
+    int with_classes, bool wanted, i64* warp_sums, int& output, CutWeights& cut, SideScore* sides)
 {
     const int code = threadIdx.x, channel = cells.first + c - (with_classes ? 0 : 1);
     const i64 missing = cell_sum(cells, c, 0);
@@ -177,27 +177,26 @@ __device__ __forceinline__ void add_cell(
     const i64 before = block_exclusive_sum(here, warp_sums, known);
     const i64 own = code == 0 ? known + missing : before + here;
     if (with_classes ? channel < first_channel[1] : channel < 0) {
-        sides.whole += known + missing;
-        sides.own += own;
-        sides.missing += code == 0 ? 0 : missing;
+        cut.own += own;
+        cut.missing += code == 0 ? 0 : missing;
+        cut.whole += known + missing;
     }
     if (channel < 0) return;
     const bool ends_output = channel + 1 == first_channel[output + 1];
     output += ends_output;
     if (!wanted) return;
     const double unit = with_classes ? p.weight_unit : p.value_unit;
-    const double all = (double)(known + missing) * unit;
-    const double weight = (double)sides.whole * p.weight_unit;
-#pragma unroll
-    for (int m = 0; m < 2; m++) {
-        const double left = (double)(own + (m && code > 0 ? missing : 0)) * unit;
-        const double left_weight = left_weight_of(sides, m, p.weight_unit);
-        add_channel(p.criterion, left, left_weight, sides.left[m]);
-        add_channel(p.criterion, all - left, weight - left_weight, sides.right[m]);
-        if (ends_output) {
-            end_output(p.criterion, left_weight, sides.left[m]);
-            end_output(p.criterion, weight - left_weight, sides.right[m]);
+#pragma unroll 1
+    for (int s = 0; s < 4; s++) {  // one copy of the logarithm
+        const bool missing_left = s & 1, is_right = s & 2;
+        double sum = (double)(own + (missing_left && code > 0 ? missing : 0)) * unit;
+        double weight = left_weight_of(cut, missing_left, p.weight_unit);
+        if (is_right) {
+            sum = (double)(known + missing) * unit - sum;
+            weight = (double)cut.whole * p.weight_unit - weight;
         }
+        add_channel(p.criterion, sum, weight, sides[s]);
+        if (ends_output) end_output(p.criterion, weight, sides[s]);
     }
 }
 
@@ -223,8 +222,10 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) score_cuts(
     __shared__ i64 warp_sums[TREE_WARPS];
     __shared__ int warp_counts[TREE_WARPS], ends[2], best_place;
     __shared__ double best_score;
-    double* const scores = shared;  // [max_codes][2]
-    int* const counts_of_codes = (int*)(scores + 2 * max_codes);  // and then cells
+    // sides of each code's cut, [max_codes][4]; scores, [max_codes][2]; counts, and then cells
+    SideScore* const sides = (SideScore*)shared + 4 * threadIdx.x;
+    double* const scores = shared + 8 * max_codes;
+    int* const counts_of_codes = (int*)(scores + 2 * max_codes);
     const int code = threadIdx.x, n_pairs = *n_active * n_slots;
     for (int i = blockIdx.x; i < n_pairs; i += gridDim.x) {
         const int place = active[i / n_slots];
@@ -235,13 +236,14 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) score_cuts(
         const int n = n_codes[feature];
         const u8* column = codes + feature * n_rows;
         const OpenNode node = nodes[place];
-        const TreeGrowth p = growth[node.tree];
+        const TreeGrowth& p = growth[node.tree];
         const NodeRows node_rows = rows_of(node, node.begin, node.end, rows, weights, labels,
             values, n_rows, n_outputs, with_classes);
         Presence seen;
-        CutSides sides = {};
+        CutWeights cut_weights = {};
         bool is_cut = false;
         int output = 0;
+        for (int s = 0; s < 4 && code < max_codes; s++) sides[s] = {};
         double threshold = __longlong_as_double(0x7ff8000000000000ll);  // NaN
         for (int first = 0; first < n_cell; first += range_cells) {
             const Cells cells = cells_at(counts_of_codes, first, range_cells, n_cell, max_codes);
@@ -265,20 +267,20 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) score_cuts(
             }
             for (int c = 0; c < cells.n; c++)
                 add_cell(p, cells, c, n, first_channel, with_classes, is_cut || code == 0,
-                    warp_sums, output, sides);
+                    warp_sums, output, cut_weights, sides);
         }
         if (seen.n + (seen.n_missing > 0) < 2) continue;  // constant
-        const double weight = (double)sides.whole * p.weight_unit;
+        const double weight = (double)cut_weights.whole * p.weight_unit;
         if (code < n) {
 #pragma unroll
             for (int m = 0; m < 2; m++) {
-                const double left_weight = left_weight_of(sides, m, p.weight_unit);
+                const double left_weight = left_weight_of(cut_weights, m, p.weight_unit);
                 const bool allowed = is_cut && (m == 0 || seen.n_missing > 0)
                     && is_allowed(p, left_weight, weight, seen.n_left + m * seen.n_missing,
                         node_rows.n);
                 scores[2 * code + m] = !allowed ? no_split()
-                    : score_of(p.criterion, left_weight, sides.left[m])
-                        + score_of(p.criterion, weight - left_weight, sides.right[m]);
+                    : score_of(p.criterion, left_weight, sides[m])
+                        + score_of(p.criterion, weight - left_weight, sides[2 + m]);
             }
         }
         __syncthreads();
@@ -293,10 +295,10 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 1) score_cuts(
         __syncthreads();
         if (code == 0) {
             cut.state = weight < 2.0 * p.min_weight_leaf ? TOO_LIGHT : VARIES;
-            cut.node_score = score_of(p.criterion, weight, sides.left[0]);
+            cut.node_score = score_of(p.criterion, weight, sides[0]);
         }
         if (best_place >= 0 && code == best_place / 2) {
-            const double left_weight = left_weight_of(sides, 0, p.weight_unit);
+            const double left_weight = left_weight_of(cut_weights, 0, p.weight_unit);
             int next = code + 1;
             while (next < n && counts_of_codes[next] == 0) next++;
             cut.score = best_score;

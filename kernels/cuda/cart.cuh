@@ -132,33 +132,31 @@ __device__ __forceinline__ double x_log_x(double x) {
 // The score of one side of a cut, to which its channels are added in their order.
 struct SideScore {
     double score, top;
-    int impossible;
 };
+
+// What a channel adds to the score, misclassification aside.
+__device__ __forceinline__ double channel_score(int criterion, double sum, double weight) {
+    if (criterion == SQUARES) return sum * sum;
+    if (criterion != POISSON) return x_log_x(sum);
+    // a mean of 0 has no Poisson deviance
+    return sum > 0.0 ? sum * natural_log(sum / weight) : no_split();
+}
 
 __device__ __forceinline__ void add_channel(
     int criterion, double sum, double weight, SideScore& side)
 {
-    if (criterion == SQUARES) {
-        side.score += sum * sum;
-    } else if (criterion == ENTROPY) {
-        side.score += x_log_x(sum);
-    } else if (criterion == POISSON) {
-        if (sum > 0.0) side.score += sum * natural_log(sum / weight);
-        else side.impossible = 1;  // a mean of 0 has no Poisson deviance
-    } else {
-        side.top = fmax(side.top, sum);
-    }
+    if (criterion == MISCLASSIFICATION) side.top = fmax(side.top, sum);
+    else side.score += channel_score(criterion, sum, weight);
 }
 
+// What there is to be done when all channels of an output have been added.
 __device__ __forceinline__ void end_output(int criterion, double weight, SideScore& side) {
-    if (criterion == SQUARES) return;
-    side.score += side.top;
-    side.top = 0.0;
+    if (criterion == MISCLASSIFICATION) side.score += side.top;
     if (criterion == ENTROPY) side.score -= x_log_x(weight);
+    side.top = 0.0;
 }
 
 __device__ __forceinline__ double score_of(int criterion, double weight, const SideScore& side) {
-    if (side.impossible) return no_split();
     return criterion == SQUARES ? side.score / weight : side.score;
 }
 

@@ -6,6 +6,7 @@ from importlib import resources
 from gpuboost.dtypes import (
     ENTROPY,
     LEAFWISE,
+    MISCLASSIFICATION,
     N_CODES,
     POISSON,
     RANDOM,
@@ -48,6 +49,7 @@ def source(name, group_features, count_rows):
         "SQUARES": SQUARES,
         "ENTROPY": ENTROPY,
         "POISSON": POISSON,
+        "MISCLASSIFICATION": MISCLASSIFICATION,
         "RANDOM": RANDOM,
         "TIE": TIE,
         "LN2_HIGH": LN2_HIGH,

@@ -26,7 +26,10 @@ OPEN_NODE = np.dtype(
         ("tree", np.int32),  # number in the batch
         ("key", np.uint32),  # of its random choices
         ("split", np.int32),  # to be divided: the place of its split among those of the last step
-        ("first_tile", np.int32),  # of a node with many rows: tiles of all such are numbered through
+        (
+            "first_tile",
+            np.int32,
+        ),  # of a node with many rows: tiles of all such are numbered through
     ],
     align=True,
 )

@@ -118,11 +118,13 @@ class BinSearch:
         room = max(
             attributes["MaxSharedMemoryPerBlock"], attributes["MaxSharedMemoryPerBlockOptin"] // 2
         )
-        self.fixed_bytes = (16 + 4) * max_codes  # two scores and a count of each code
-        most_cells = max(1, (room - STATIC_BYTES - self.fixed_bytes) // (8 * max_codes))
+        # of each code: four sides with two numbers, two scores; a count
+        self.score_bytes, count_bytes = 80 * max_codes, 4 * max_codes
+        fixed_bytes = STATIC_BYTES + self.score_bytes + count_bytes
+        most_cells = max(1, (room - fixed_bytes) // (8 * max_codes))
         self.n_ranges = -(-n_cell // most_cells)
         self.range_cells = -(-n_cell // self.n_ranges)  # sums that are made at a time
-        self.cell_bytes = 8 * max_codes * self.range_cells
+        self.cell_bytes = count_bytes + 8 * max_codes * self.range_cells
         self.sums_shape, self.counts_shape = (n_cell, max_codes), (max_codes,)
         self.bytes_of_slot = 8 * n_cell * max_codes + 4 * max_codes
 
@@ -145,12 +147,12 @@ class BinSearch:
             steps.launch("sum_tiles", grid, (
                 matrix.codes, matrix.n_codes, matrix.kinds, *rows, nodes.records, now.searching,
                 now.cuts, sums, counts, *shape, np.int32(TILE_ROWS), *slots,
-            ), self.fixed_bytes + self.cell_bytes)  # fmt: skip
+            ), self.cell_bytes)  # fmt: skip
         steps.launch("score_cuts", (min(now.n_pairs, MAX_BLOCKS),), (
             matrix.codes, matrix.n_codes, matrix.first_code, matrix.lower, matrix.upper,
             matrix.kinds, *rows, targets.first_channel, steps.growth, nodes.records, now.active,
             now.n_active, now.cuts, sums, counts, *shape, *slots,
-        ), self.fixed_bytes + self.cell_bytes)  # fmt: skip
+        ), self.score_bytes + self.cell_bytes)  # fmt: skip
 
 
 def large_first(nodes: HostArray) -> tuple[HostArray, int]:
@@ -198,6 +200,8 @@ class TreeSteps:
         self.slot_bytes = max(search.bytes_of_slot for search in searches)
         free, _ = backend.device.mem_info
         self.sum_bytes = max(self.slot_bytes, min(SUM_BYTES, free // 8))
+        self.splits, self.split_sets = None, None  # of the nodes opened last
+        self.places = np.empty(0, np.int64)  # where these are
         self._allocate(jobs)
         at = 0
         for t, job in enumerate(jobs):
@@ -230,9 +234,7 @@ class TreeSteps:
             cupy().empty(shape, dtype) for shape, dtype in plan.values()
         )
 
-    def advance(
-        self, divisions: HostArray, opened: HostArray
-    ) -> tuple[HostArray, HostArray]:
+    def advance(self, divisions: HostArray, opened: HostArray) -> tuple[HostArray, HostArray]:
         """Divide the rows of some nodes, then find the splits of others.
 
         Both are OPEN_NODE records; ``split`` of a division is its number among the nodes that were

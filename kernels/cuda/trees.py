@@ -69,9 +69,7 @@ class CudaTreeGrower:
         """Grow the trees of a batch."""
         if self.targets is None:
             self.targets = self._put_targets(jobs[0])
-            self.searches = [
-                BinSearch(self.backend.device.attributes, self.matrix, self.targets)
-            ]
+            self.searches = [BinSearch(self.backend.device.attributes, self.matrix, self.targets)]
         steps = TreeSteps(self.backend, self.matrix, self.targets, self.searches, jobs)
         first = np.concatenate([[0], np.cumsum([len(job.rows) for job in jobs])])
         grown = GrowingTrees(np.concatenate([job.growth for job in jobs]), first)
@@ -85,7 +83,10 @@ class CudaTreeGrower:
         out: list[Any] = [None] * len(jobs)
 
         def finish(t: int) -> None:
-            own_rows, max_leaves = rows[first[t] : first[t + 1]], int(jobs[t].growth["max_leaves"][0])
+            own_rows, max_leaves = (
+                rows[first[t] : first[t + 1]],
+                int(jobs[t].growth["max_leaves"][0]),
+            )
             out[t] = self._finish(nodes, next_code, sets, t, sizes[t], max_leaves, own_rows)
 
         self.backend.host.share_out(len(jobs), finish)
@@ -107,7 +108,9 @@ class CudaTreeGrower:
         """Classes or ranks of the rows on the device."""
         with_classes, n_channels = len(job.classes) > 0, int(self.first_channel[-1])
         return DeviceTargets(
-            labels=self.backend.put(np.ascontiguousarray(job.classes if with_classes else job.rank)),
+            labels=self.backend.put(
+                np.ascontiguousarray(job.classes if with_classes else job.rank)
+            ),
             first_channel=self.backend.put(self.first_channel),
             n_outputs=len(self.first_channel) - 1,
             n_cell=n_channels + (0 if with_classes else 1),

