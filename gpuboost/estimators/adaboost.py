@@ -50,7 +50,7 @@ class BaseAdaBoost(TrainedInRounds, BaseClassical):
         tree_params = TreeParams(**{name: getattr(self, name) for name in names})
         self._check_bins()
         check_class_weight(getattr(self, "class_weight", None))
-        self._check_device(tree_params)
+        self._check_device()
         return params, tree_params
 
     def _fit_boosted(self, X: Any, y: Any, sample_weight: Any, boost: Any) -> None:

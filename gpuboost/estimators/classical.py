@@ -84,26 +84,10 @@ class Training:
 class BaseClassical(BaseTrees):
     """What classical estimators share."""
 
-    def _check_device(self, params: TreeParams) -> None:
-        """Raise unless the device exists here and can grow such trees."""
+    def _check_device(self) -> None:
+        """Raise unless the device exists here."""
         check_device(self.device)
         n_threads(self.n_jobs)
-        if self._grows_on_host():
-            return
-        refused = {
-            "splitter": (self.splitter, self.splitter == "hist", "splitter='hist'"),
-            "criterion": (
-                params.criterion,
-                params.criterion != "absolute_error",
-                "another criterion",
-            ),
-        }
-        for name, (value, possible, instead) in refused.items():
-            if not possible:
-                raise ValueError(
-                    f"{name}={value!r} is not available on device={self.device!r}: use "
-                    f"{instead}, or device='cpu'"
-                )
 
     def _check_bins(self) -> None:
         """Raise if a number of bins is given that the splitter has no use for."""
@@ -146,12 +130,6 @@ class BaseClassical(BaseTrees):
         if self.categorical_features is not None:
             features = FeatureMap.of_table(x, self.categorical_features)
             x = features.encode(x)
-        if features is not None and features.categories and not self._grows_on_host():
-            raise ValueError(
-                f"categorical_features={self.categorical_features!r} is not available on "
-                f"device={self.device!r}: "
-                "encode these columns as numbers, or use device='cpu'"
-            )
         x, y = self._validate(x, y, reset=True, multi_output=True)
         features = features or FeatureMap.of_numbers(x.shape[1])
         y = y.reshape(len(y), -1)

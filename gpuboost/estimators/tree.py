@@ -75,7 +75,7 @@ class BaseDecisionTree(SeveralOutputs):
         )  # fmt: skip
         params = TreeParams(**{name: getattr(self, name) for name in names})
         self._check_bins()
-        self._check_device(params)
+        self._check_device()
         if self.ccp_alpha != "cv":
             if isinstance(self.ccp_alpha, str):
                 raise ValueError(

@@ -280,7 +280,11 @@ class TreeGrower:
             "division": DIVISIONS[params.categorical_split],
             "max_depth": NO_DEPTH_LIMIT if params.max_depth is None else int(params.max_depth),
             "max_leaves": 0 if params.max_leaf_nodes is None else int(params.max_leaf_nodes),
-            "max_features": params.n_features_drawn(len(self.coded.n_codes)),
+            "max_features": (
+                1  # the cell is halved along one feature
+                if params.splitter == "midpoint"
+                else params.n_features_drawn(len(self.coded.n_codes))
+            ),
             "key": key,
         }
         return record_of(TREE_GROWTH, fields)

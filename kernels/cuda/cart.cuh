@@ -11,7 +11,7 @@
 enum { CONSTANT = 0, VARIES = 1, TOO_LIGHT = 2 };
 
 // Kinds of features, by which searches know theirs.
-enum { NUMBERS_IN_BINS = 0 };
+enum { NUMBERS_IN_BINS = 0, NOMINAL = 1, OTHER_NUMBERS = 2 };
 
 // --- the rows of a node
 

@@ -4,10 +4,17 @@ import functools
 from importlib import resources
 
 from gpuboost.dtypes import (
+    ABSOLUTE,
+    AUTOMATIC,
+    BEST,
     ENTROPY,
+    EXHAUSTIVE,
     LEAFWISE,
     MISCLASSIFICATION,
+    MAX_EXHAUSTIVE,
+    MIDPOINT,
     N_CODES,
+    ONE_VS_REST,
     POISSON,
     RANDOM,
     SQUARES,
@@ -34,7 +41,18 @@ THREADS = {
     "TREE_THREADS": 256,
 }
 
-FILES = ("histogram", "split", "partition", "growth", "leaves", "reduce", "cart")
+FILES = ("histogram", "split", "partition", "growth", "leaves", "reduce", "cart", "cart_search")
+
+#: What stands in front of a file besides ``common.cuh``.
+SHARED = {
+    "cart": ("cart.cuh",),
+    "cart_search": (
+        "cart.cuh",
+        "cart_places.cuh",
+        "cart_categories.cuh",
+        "cart_distances.cuh",
+    ),
+}
 
 
 def source(name, group_features, count_rows):
@@ -50,7 +68,14 @@ def source(name, group_features, count_rows):
         "ENTROPY": ENTROPY,
         "POISSON": POISSON,
         "MISCLASSIFICATION": MISCLASSIFICATION,
+        "ABSOLUTE": ABSOLUTE,
+        "BEST": BEST,
         "RANDOM": RANDOM,
+        "MIDPOINT": MIDPOINT,
+        "AUTOMATIC": AUTOMATIC,
+        "EXHAUSTIVE": EXHAUSTIVE,
+        "ONE_VS_REST": ONE_VS_REST,
+        "MAX_EXHAUSTIVE": MAX_EXHAUSTIVE,
         "TIE": TIE,
         "LN2_HIGH": LN2_HIGH,
         "LN2_LOW": LN2_LOW,
@@ -60,8 +85,7 @@ def source(name, group_features, count_rows):
         "COUNT_ROWS": int(count_rows),
     }
     defines = "".join(f"#define {key} {value}\n" for key, value in constants.items())
-    shared = ["common.cuh", *(["cart.cuh"] if name.startswith("cart") else [])]
-    texts = (_read(file) for file in (*shared, f"{name}.cu"))
+    texts = (_read(file) for file in ("common.cuh", *SHARED.get(name, ()), f"{name}.cu"))
     return "".join((defines, c_structs(), *texts))
 
 

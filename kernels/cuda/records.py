@@ -30,6 +30,7 @@ OPEN_NODE = np.dtype(
             "first_tile",
             np.int32,
         ),  # of a node with many rows: tiles of all such are numbered through
+        ("number", np.int32),  # among the nodes of the batch; by it its BRANCH is found
     ],
     align=True,
 )
@@ -66,6 +67,39 @@ FOUND_SPLIT = np.dtype(
     align=True,
 )
 
+#: How a node came about (midpoint splitter): its place is the node's number.
+BRANCH = np.dtype(
+    [
+        ("threshold", np.float64),  # of the split above it
+        ("feature", np.int32),
+        ("above", np.int32),  # number of the node above; -1: there is none
+        ("is_left", np.int32),
+    ],
+    align=True,
+)
+
+#: What ``search_features`` in cart_search.cu needs to know besides the data.
+SEARCH_SIZES = np.dtype(
+    [
+        ("n_rows", np.int64),
+        ("block_bytes", np.int64),  # memory of a block
+        (
+            "n_places",
+            np.int32,
+        ),  # most codes that a node may have present, the missing value included
+        ("n_cell", np.int32),  # sums of each
+        ("n_cuts", np.int32),  # most cuts that are compared at once
+        ("n_chunk_cells", np.int32),  # further sums of a block (absolute error)
+        ("n_outputs", np.int32),
+        ("n_ranks", np.int32),
+        ("with_classes", np.int32),
+        ("code_bytes", np.int32),  # of a code: 1 or 4
+        ("set_words", np.int32),  # of a set of categories
+        ("in_shared", np.int32),  # whether a block's memory is shared memory
+    ],
+    align=True,
+)
+
 STRUCTS = {
     "Growth": GROWTH,
     "Split": SPLIT,
@@ -76,6 +110,8 @@ STRUCTS = {
     "OpenNode": OPEN_NODE,
     "FeatureCut": FEATURE_CUT,
     "FoundSplit": FOUND_SPLIT,
+    "Branch": BRANCH,
+    "SearchSizes": SEARCH_SIZES,
 }
 _C_NAMES = {
     "f8": "double",

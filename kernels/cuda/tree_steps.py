@@ -14,24 +14,27 @@ from gpuboost.exchange import DeviceArray, HostArray, TreeJob
 from gpuboost.kernels.cuda.compiler import THREADS
 from gpuboost.kernels.cuda.device import cupy
 from gpuboost.kernels.cuda.grower import check_memory
-from gpuboost.kernels.cuda.records import FEATURE_CUT, FOUND_SPLIT
+from gpuboost.kernels.cuda.records import BRANCH, FEATURE_CUT, FOUND_SPLIT
 
 if TYPE_CHECKING:
     from gpuboost.kernels.cuda.backend import CudaBackend
 
 #: Rows that one block sums; nodes with more are shared by several blocks.
 TILE_ROWS = 4096
-#: Nodes times slots of a round: more are searched in several rounds of launches.
-MAX_PAIRS = 1 << 20
+#: Bytes of the cuts of a round: more are searched in several rounds of launches.
+CUT_BYTES = 1 << 26
 #: Bytes of the sums of large nodes that are searched at once.
 SUM_BYTES = 1 << 28
 #: Blocks of a launch whose blocks take one thing after another.
 MAX_BLOCKS = 1 << 13
+#: Blocks that draw features by probabilities, each of which has a list of them.
+MAX_DRAWING = 256
 #: Slots of a round: the second dimension of a grid.
 MAX_SLOTS = 65535
 #: Shared memory that kernels take besides what is counted here.
 STATIC_BYTES = 512
-WARPS = THREADS["TREE_THREADS"] // 32
+WARP = 32
+WARPS = THREADS["TREE_THREADS"] // WARP
 
 
 class DeviceMatrix(NamedTuple):
@@ -48,6 +51,8 @@ class DeviceMatrix(NamedTuple):
     max_codes: int
     code_bytes: int
     set_words: int  # of a set of codes; 0: no split is one
+    # (n_features,) float64: of a feature to be drawn; None: all are equal
+    probability: DeviceArray | None
 
 
 class DeviceTargets(NamedTuple):
@@ -58,6 +63,8 @@ class DeviceTargets(NamedTuple):
     n_outputs: int
     n_cell: int  # sums of a code: one for each class; or the weight and one for each output
     with_classes: bool
+    # the numbers of all rows by the target of each output: for the absolute error, else empty
+    rows_by_target: tuple[HostArray, ...]
 
 
 class Nodes(NamedTuple):
@@ -197,18 +204,28 @@ class TreeSteps:
         growth = np.concatenate([job.growth for job in jobs])
         self.max_features = int(growth["max_features"][0])
         self.n_attempts = max(search.n_attempts for search in searches)
-        self.slot_bytes = max(search.bytes_of_slot for search in searches)
+        cut_bytes = self.n_attempts * (FEATURE_CUT.itemsize + 8 * matrix.set_words)
+        self.most_pairs = max(1, CUT_BYTES // cut_bytes)
+        self.slot_bytes = max(1, *(search.bytes_of_slot for search in searches))
         free, _ = backend.device.mem_info
         self.sum_bytes = max(self.slot_bytes, min(SUM_BYTES, free // 8))
         self.splits, self.split_sets = None, None  # of the nodes opened last
         self.places = np.empty(0, np.int64)  # where these are
         self._allocate(jobs)
+        self.all_branches = np.empty(0, BRANCH)  # how the nodes came about, by their numbers
+        self.branches = cupy().empty((1,), BRANCH)  # the same on the device
         at = 0
         for t, job in enumerate(jobs):
             self.rows[at : at + len(job.rows)].set(job.rows)
             self.weight[t].set(job.weight)
             if not targets.with_classes:
                 self.values[t].set(job.values)
+            if targets.rows_by_target:
+                self.by_rank[t].set(job.by_rank)
+            in_tree = np.zeros(matrix.n_rows if targets.rows_by_target else 0, np.bool_)
+            in_tree[job.rows if targets.rows_by_target else ()] = True
+            for rows, order in zip(self.ranked_rows, targets.rows_by_target, strict=False):
+                rows[at : at + len(job.rows)].set(order[in_tree[order]])
             at += len(job.rows)
         self.growth = backend.put(growth)
 
@@ -218,21 +235,36 @@ class TreeSteps:
             sum(len(job.rows) for job in jobs), len(jobs), self.matrix.n_features,
         )  # fmt: skip
         values_shape = (1,) if self.targets.with_classes else (n_trees, *jobs[0].values.shape)
+        n_orders = len(self.targets.rows_by_target)
         plan = {
             "rows": ((n_all,), ROW),
             "scratch": ((n_all,), ROW),
             "weight": ((n_trees, self.matrix.n_rows), np.int64),
             "values": (values_shape, np.int64),
+            "rows by target": ((n_orders, n_all) if n_orders else (1, 1), ROW),
+            "targets": ((n_trees, *jobs[0].by_rank.shape) if n_orders else (1,), np.float64),
         }
         most_sums = n_all // TILE_ROWS * n_features * self.slot_bytes
         later = {
             "sums": ((min(self.sum_bytes, most_sums),), np.uint8),
-            "cuts": ((min(MAX_PAIRS, n_all * n_features) * self.n_attempts,), FEATURE_CUT),
+            "cuts": ((min(self.most_pairs, n_all * n_features) * self.n_attempts,), FEATURE_CUT),
         }
         check_memory(plan | later, self.backend.device, "fewer rows")
-        self.rows, self.scratch, self.weight, self.values = (
+        self.rows, self.scratch, self.weight, self.values, self.ranked_rows, self.by_rank = (
             cupy().empty(shape, dtype) for shape, dtype in plan.values()
         )
+        # all of them are divided; those of the first come down in the end
+        self.row_orders = [self.rows, *(self.ranked_rows if n_orders else ())]
+
+    def add_branches(self, branches: HostArray) -> None:
+        """Add how the nodes of the next level came about."""
+        begin = len(self.all_branches)
+        self.all_branches = np.concatenate([self.all_branches, branches])
+        if len(self.all_branches) <= len(self.branches):
+            self.branches[begin : len(self.all_branches)].set(branches)
+            return
+        self.branches = cupy().empty((2 * len(self.all_branches),), BRANCH)
+        self.branches[: len(self.all_branches)].set(self.all_branches)
 
     def advance(self, divisions: HostArray, opened: HostArray) -> tuple[HostArray, HostArray]:
         """Divide the rows of some nodes, then find the splits of others.
@@ -269,7 +301,7 @@ class TreeSteps:
 
     def _rounds(self, n_large: int) -> list[tuple[int, int]]:
         """The rounds of some nodes, as far as memory lets them be."""
-        most = self.sum_bytes // self.slot_bytes if n_large else MAX_PAIRS // self.n_attempts
+        most = self.sum_bytes // self.slot_bytes if n_large else self.most_pairs
         most = max(1, min(most, MAX_SLOTS))
         return rounds(self.matrix.n_features, self.max_features, most)
 
@@ -279,7 +311,7 @@ class TreeSteps:
         while begin < n:
             large = max(n_large - begin, 0)
             most_slots = max(n_slots for _, n_slots in self._rounds(large))
-            most = max(1, MAX_PAIRS // (most_slots * self.n_attempts))
+            most = max(1, self.most_pairs // most_slots)
             if large:
                 most_large = max(1, self.sum_bytes // (self.slot_bytes * most_slots))
                 most = min(most, most_large) if large > most_large else most
@@ -325,6 +357,16 @@ class TreeSteps:
 
     def draw(self, now: Round) -> None:
         """Fill in which features the nodes of a round try."""
+        matrix = self.matrix
+        if matrix.probability is not None:
+            n_blocks = min(now.nodes.n, MAX_DRAWING)
+            features = cupy().empty((n_blocks, matrix.n_features), np.int32)
+            self.launch("draw_by_probability", (n_blocks,), (
+                matrix.probability, now.nodes.records, now.active, now.n_active, now.cuts, features,
+                np.int32(matrix.n_features), np.int32(now.first_slot), np.int32(now.n_slots),
+                np.int32(self.n_attempts),
+            ), file="cart_search", threads=WARP)  # fmt: skip
+            return
         self.launch("draw_features", (min(-(-now.n_pairs // WARPS), MAX_BLOCKS),), (
             self.growth, now.nodes.records, now.active, now.n_active, now.cuts,
             np.int32(self.matrix.n_features), np.int32(now.first_slot), np.int32(now.n_slots),
@@ -337,19 +379,20 @@ class TreeSteps:
         found = nodes.records, self.splits, self.split_sets
         n_rows, n_large = np.int64(self.matrix.n_rows), np.int32(nodes.n_large)
         tile_rows, set_words = np.int32(TILE_ROWS), np.int32(self.matrix.set_words)
-        if nodes.n_large:
-            tile_lefts = cupy().empty((nodes.n_tiles,), np.int32)
-            self.launch("count_tile_lefts", (nodes.n_tiles,), (
-                *codes, self.rows, *found, tile_lefts, n_rows, n_large, tile_rows, set_words,
+        for rows in self.row_orders:
+            if nodes.n_large:
+                tile_lefts = cupy().empty((nodes.n_tiles,), np.int32)
+                self.launch("count_tile_lefts", (nodes.n_tiles,), (
+                    *codes, rows, *found, tile_lefts, n_rows, n_large, tile_rows, set_words,
+                ))  # fmt: skip
+                self.launch("scatter_tiles", (nodes.n_tiles,), (
+                    *codes, rows, self.scratch, *found, tile_lefts, n_rows, n_large, tile_rows,
+                    set_words,
+                ))  # fmt: skip
+            self.launch("divide_rows", (nodes.n_blocks,), (
+                *codes, rows, self.scratch, *found, n_rows, n_large, np.int32(nodes.n_tiles),
+                tile_rows, set_words,
             ))  # fmt: skip
-            self.launch("scatter_tiles", (nodes.n_tiles,), (
-                *codes, self.rows, self.scratch, *found, tile_lefts, n_rows, n_large, tile_rows,
-                set_words,
-            ))  # fmt: skip
-        self.launch("divide_rows", (nodes.n_blocks,), (
-            *codes, self.rows, self.scratch, *found, n_rows, n_large, np.int32(nodes.n_tiles),
-            tile_rows, set_words,
-        ))  # fmt: skip
 
     def launch(
         self,
@@ -358,8 +401,7 @@ class TreeSteps:
         args: tuple[Any, ...],
         shared_bytes: int = 0,
         file: str = "cart",
+        threads: int = THREADS["TREE_THREADS"],
     ) -> None:
         """Launch a kernel of a ``.cu`` file."""
-        self.backend.kernels.launch(
-            file, name, grid, (THREADS["TREE_THREADS"],), args, shared_bytes
-        )
+        self.backend.kernels.launch(file, name, grid, (threads,), args, shared_bytes)

@@ -9,10 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpuboost.dtypes import LEFT_CHILD, RIGHT_CHILD, TREE_NODE
+from gpuboost.dtypes import (
+    ABSOLUTE,
+    LEFT_CHILD,
+    MIDPOINT,
+    RIGHT_CHILD,
+    ROW,
+    TREE_NODE,
+    record_of,
+)
 from gpuboost.exchange import FeatureMatrix, GrownTree, HostArray, TreeJob
 from gpuboost.kernels.cpu.backend import CpuTreeGrower
-from gpuboost.kernels.cuda.records import OPEN_NODE
+from gpuboost.kernels.cuda.records import BRANCH, OPEN_NODE
+from gpuboost.kernels.cuda.tree_search import (
+    NOMINAL,
+    NUMBERS_IN_BINS,
+    FeatureSearch,
+    kinds_of,
+)
 from gpuboost.kernels.cuda.tree_steps import (
     BinSearch,
     DeviceMatrix,
@@ -46,34 +60,29 @@ class CudaTreeGrower:
         first_channel: HostArray,
         n_ranks: int,
     ) -> None:
-        self.backend, self.first_channel = backend, first_channel
+        self.backend, self.coded, self.first_channel = backend, coded, first_channel
+        self.probability, self.n_ranks = probability, n_ranks
         self.host = CpuTreeGrower(coded, probability, first_channel, n_ranks)
-        put, n_features = backend.put, len(coded.n_codes)
-        self.matrix = DeviceMatrix(
-            codes=put(coded.columns),
-            n_codes=put(coded.n_codes),
-            first_code=put(coded.begin),
-            lower=put(coded.lower),
-            upper=put(coded.upper),
-            kinds=put(np.zeros(n_features, np.uint8)),
-            n_rows=coded.n_rows,
-            n_features=n_features,
-            max_codes=int(coded.n_codes.max()),
-            code_bytes=coded.columns.itemsize,
-            set_words=0,
-        )
-        self.targets: DeviceTargets | None = None
         self.searches: list[Search] = []
 
     def grow_together(self, jobs: Sequence[TreeJob]) -> Iterable[GrownTree]:
-        """Grow the trees of a batch."""
-        if self.targets is None:
-            self.targets = self._put_targets(jobs[0])
-            self.searches = [BinSearch(self.backend.device.attributes, self.matrix, self.targets)]
+        """Grow the trees of a batch, as many at once as half of the free memory holds."""
+        if not self.searches:
+            self._begin(jobs[0])
+        free, _ = self.backend.device.mem_info
+        most = int(max(1, free // 2 // (self.coded.n_rows * self.bytes_of_row)))
+        for begin in range(0, len(jobs), most):
+            yield from self._grow_batch(jobs[begin : begin + most])
+
+    def _grow_batch(self, jobs: Sequence[TreeJob]) -> Iterable[GrownTree]:
+        """Grow some trees, level by level."""
         steps = TreeSteps(self.backend, self.matrix, self.targets, self.searches, jobs)
         first = np.concatenate([[0], np.cumsum([len(job.rows) for job in jobs])])
-        grown = GrowingTrees(np.concatenate([job.growth for job in jobs]), first)
+        growth = np.concatenate([job.growth for job in jobs])
+        grown = GrowingTrees(growth, first)
         while len(grown.level):
+            if growth["splitter"][0] == MIDPOINT:
+                steps.add_branches(grown.branches)
             grown.take(*steps.advance(grown.divisions, grown.opened()))
         rows = self.backend.to_host(steps.rows)
         nodes, next_code, sets, tree = grown.all_nodes()
@@ -104,18 +113,54 @@ class CudaTreeGrower:
         """Weight, value and impurity of every node, from the true targets."""
         return self.host.describe(nodes, rows, weight, classes, y, criterion)
 
-    def _put_targets(self, job: TreeJob) -> DeviceTargets:
-        """Classes or ranks of the rows on the device."""
+    def _begin(self, job: TreeJob) -> None:
+        """The matrix and the targets on the device, and the searches that they need."""
+        coded, put, growth = self.coded, self.backend.put, job.growth[0]
+        kinds, n_features = kinds_of(coded, growth), len(coded.n_codes)
+        most_categories = int(coded.n_codes[kinds == NOMINAL].max(initial=0))
+        draws = growth["splitter"] == MIDPOINT and len(self.probability) > 0 and n_features > 1
+        self.matrix = DeviceMatrix(
+            codes=put(coded.columns),
+            n_codes=put(coded.n_codes),
+            first_code=put(coded.begin),
+            lower=put(coded.lower),
+            upper=put(coded.upper),
+            kinds=put(kinds),
+            n_rows=coded.n_rows,
+            n_features=n_features,
+            max_codes=int(coded.n_codes.max()),
+            code_bytes=coded.columns.itemsize,
+            set_words=-(-most_categories // 64),
+            probability=put(self.probability) if draws else None,
+        )
         with_classes, n_channels = len(job.classes) > 0, int(self.first_channel[-1])
-        return DeviceTargets(
-            labels=self.backend.put(
-                np.ascontiguousarray(job.classes if with_classes else job.rank)
-            ),
-            first_channel=self.backend.put(self.first_channel),
+        by_distance = growth["criterion"] == ABSOLUTE
+        self.targets = DeviceTargets(
+            labels=put(np.ascontiguousarray(job.classes if with_classes else job.rank)),
+            first_channel=put(self.first_channel),
             n_outputs=len(self.first_channel) - 1,
             n_cell=n_channels + (0 if with_classes else 1),
             with_classes=with_classes,
+            rows_by_target=tuple(
+                np.argsort(rank, kind="stable").astype(ROW)
+                for rank in (job.rank.T if by_distance else ())
+            ),
         )
+        n_outputs = self.targets.n_outputs
+        self.bytes_of_row = 2 * 4 + 8 + 8 * n_outputs + 4 * self.matrix.set_words
+        self.bytes_of_row += 12 * n_outputs if by_distance else 0
+        self.bytes_of_row += 2 * BRANCH.itemsize if growth["splitter"] == MIDPOINT else 0
+        if (kinds == NUMBERS_IN_BINS).any():
+            self.searches.append(
+                BinSearch(self.backend.device.attributes, self.matrix, self.targets)
+            )
+        if (kinds != NUMBERS_IN_BINS).any():
+            self.searches.append(
+                FeatureSearch(
+                    self.backend, self.matrix, self.targets, coded.n_codes, kinds, growth,
+                    self.n_ranks,
+                )
+            )  # fmt: skip
 
     def _finish(
         self,
@@ -146,6 +191,7 @@ class GrowingTrees:
         self.level["begin"], self.level["end"] = first[:-1], first[1:]
         self.level["key"], self.level["parent"] = growth["key"], -1
         self.divisions = np.empty(0, OPEN_NODE)  # nodes whose rows are divided next
+        self.branches = record_of(BRANCH, {"feature": -1, "above": -1}).repeat(n_trees)
         self.reach = np.full(n_trees, np.inf)  # least gain on the way to each node of the level
         self.best_reaches = [np.empty(0)] * n_trees  # of the splits of each tree
         self.levels: list[tuple[HostArray, ...]] = []
@@ -158,7 +204,9 @@ class GrowingTrees:
         )
         n = self.level["end"] - self.level["begin"]
         self.places = np.flatnonzero(may_be_split(n, self.level["depth"], *limits))
-        return _records(self.level[self.places], self.tree[self.places])
+        records = _records(self.level[self.places], self.tree[self.places])
+        records["number"] = self.n_before + self.places
+        return records
 
     def take(self, splits: HostArray, sets: HostArray) -> None:
         """Take the splits of the level's nodes; their children are the next level."""
@@ -178,6 +226,13 @@ class GrowingTrees:
         level["left"][parents] = self.n_before + len(level) + 2 * np.arange(len(chosen))
         level["right"][parents] = level["left"][parents] + 1
         self.levels.append((level, next_code, level_sets, self.tree))
+        self.branches = np.zeros(2 * len(parents), BRANCH)
+        # behind the last code present there is no threshold: all values are on the left
+        threshold = np.where(next_code[parents] > 0, level["threshold"][parents], np.inf)
+        self.branches["threshold"] = np.repeat(threshold, 2)
+        self.branches["feature"] = np.repeat(level["feature"][parents], 2)
+        self.branches["above"] = np.repeat(self.n_before + parents, 2)
+        self.branches["is_left"][::2] = 1
         self.n_before += len(level)
         self.divisions = _records(level[parents], self.tree[parents])
         self.divisions["split"] = np.flatnonzero(has)[chosen]
