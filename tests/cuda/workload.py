@@ -8,7 +8,9 @@ from unittest import mock
 import numpy as np
 
 from gpuboost import (
+    DecisionTreeClassifier,
     DecisionTreeRegressor,
+    ExtraTreesClassifier,
     ExtraTreesRegressor,
     GPUBoostClassifier,
     GPUBoostRegressor,
@@ -25,6 +27,71 @@ def data(n=2600, n_features=18, seed=0):
     signal = x[:, 0] + x[:, 5] * x[:, 17] + 0.3 * rng.normal(size=n)
     x[rng.random(x.shape) < 0.1] = np.nan
     return x, signal, rng.exponential(size=n)
+
+
+def with_categories(n=500):
+    """Numbers, a column of few categories and one of more than a block has threads."""
+    x, signal, weight = data(n)
+    x = x[:, :4]
+    rng = np.random.default_rng(1)
+    x[:, 1] = np.round(2 * x[:, 1])
+    x[:, 2], x[:, 3] = rng.integers(0, 6, n), rng.integers(0, 500, n)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    return x, signal + np.sin(np.nan_to_num(x[:, 3])), weight
+
+
+def trees_of_other_kinds():
+    """The same for splits that numbers in bins do not have."""
+    x, signal, weight = with_categories()
+    labels = np.digitize(signal, [-0.7, 0.7])
+    nominal = {"categorical_features": [2, 3], "random_state": 1}
+
+    def categories_in_order(device):
+        return DecisionTreeClassifier(
+            splitter="hist", max_depth=3, max_bins=20, device=device, **nominal
+        ).fit(x, labels, sample_weight=weight)
+
+    def categories_in_all_ways(device):
+        return DecisionTreeRegressor(
+            splitter="hist",
+            criterion="absolute_error",
+            categorical_split="exhaustive",
+            max_depth=3,
+            device=device,
+            **nominal,
+        ).fit(x[:300, :3], signal[:300])
+
+    def categories_by_chance(device):
+        return ExtraTreesClassifier(2, max_depth=3, device=device, **nominal).fit(x, labels)
+
+    def distances(device):
+        return DecisionTreeRegressor(
+            splitter="hist",
+            criterion="absolute_error",
+            categorical_split="one_vs_rest",
+            max_depth=2,
+            max_bins=9,
+            device=device,
+            **nominal,
+        ).fit(x, np.stack([signal, np.round(signal)], axis=1), sample_weight=weight)
+
+    def halves(device):
+        probabilities = [1, 1, 1, 2]
+        return DecisionTreeClassifier(
+            splitter="midpoint",
+            feature_probabilities=probabilities,
+            max_depth=4,
+            device=device,
+            random_state=1,
+        ).fit(x, labels)
+
+    return {
+        "categories in order": categories_in_order,
+        "categories in all ways": categories_in_all_ways,
+        "categories by chance": categories_by_chance,
+        "distances": distances,
+        "halves": halves,
+    }
 
 
 def trainings():
@@ -106,13 +173,21 @@ def trainings():
         "forest": forest,
         "extra trees": extra_trees,
         "large nodes": large_nodes,
+        **trees_of_other_kinds(),
     }
 
 
 def runs(training, file):
     """Whether a training runs kernels of a file."""
-    is_classical = training in ("forest", "extra trees", "large nodes")
-    return file == "common.cuh" or is_classical == file.startswith("cart")
+    in_bins, others = (
+        training in ("forest", "extra trees", "large nodes"),
+        training in trees_of_other_kinds(),
+    )
+    if file == "common.cuh":
+        return True
+    if not file.startswith("cart"):
+        return not (in_bins or others)
+    return in_bins or others if file == "cart.cuh" else (in_bins if file == "cart.cu" else others)
 
 
 #: Devices on which the trainings are run: a block has one tile to build or many, and shared memory
