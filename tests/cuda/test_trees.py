@@ -278,46 +278,6 @@ def test_the_logarithm_is_that_of_the_cpu(device):
     np.testing.assert_array_equal(out.get(), [formulas.log(value) for value in x])
 
 
-REFUSED = {
-    "random splitter": (
-        DecisionTreeRegressor,
-        {"splitter": "random"},
-        "splitter='random' is not available",
-    ),
-    "midpoint splitter": (
-        DecisionTreeRegressor,
-        {"splitter": "midpoint"},
-        "splitter='midpoint' is not available",
-    ),
-    "median": (
-        RandomForestRegressor,
-        {"criterion": "absolute_error"},
-        "criterion='absolute_error' is not available on device='cuda'",
-    ),
-    "AdaBoost's median": (
-        AdaBoostRegressor,
-        {"criterion": "absolute_error", "splitter": "hist"},
-        "criterion='absolute_error' is not",
-    ),
-    "categories": (
-        ExtraTreesClassifier,
-        {"categorical_features": [1]},
-        r"categorical_features=\[1\] is not available on device='cuda'",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cuda_cannot_do_is_an_error_that_keeps_the_model(name):
-    kind, options, message = REFUSED[name]
-    x, y, _ = make(classes=2, missing=False)
-    model = kind(**FEW[kind]).fit(x[:, :3], y)
-    before = model.fingerprint()
-    with pytest.raises(ValueError, match=message + ".*device='cpu'"):
-        model.set_params(device="cuda", **options).fit(x, y)
-    assert model.fingerprint() == before and model.n_features_in_ == 3
-
-
 @pytest.mark.parametrize("tile_rows", [4096, 50])
 def test_any_number_of_classes_and_outputs(tile_rows, monkeypatch):
     """More than shared memory holds at once: they are summed in ranges."""

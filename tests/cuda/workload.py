@@ -57,8 +57,9 @@ def trees_of_other_kinds():
             criterion="absolute_error",
             categorical_split="exhaustive",
             max_depth=3,
+            categorical_features=[2],
+            random_state=1,
             device=device,
-            **nominal,
         ).fit(x[:300, :3], signal[:300])
 
     def categories_by_chance(device):
