@@ -114,39 +114,42 @@ __device__ __forceinline__ double distance_from_median(
         - (2.0 * (double)value_below - (double)value);
 }
 
-// Adds one output to the scores of the cuts that are looked at, and to that of the whole node.
+// Which rows a distance is of.
+enum { LEFT = 0, RIGHT = 1, WHOLE = 2 };
+
+// Adds one output to the scores of the cuts that are looked at, and to the one behind them, which is
+// that of the node before it is split.
 template <class Turn>
 __device__ __forceinline__ void add_distances(
     const Ranked& node, const Division& division, bool has_missing, const Turn& turn_of,
-    double unit, i64* memory, int n_cells, double* scores, double& node_score)
+    double unit, i64* memory, int n_cells, double* scores)
 {
     const int m = division.m, width = 2 * (m + 2);
-    const bool prefixes = division.kind == PREFIXES;
-    const Chunks chunks = sum_chunks(node, m, prefixes, turn_of, memory, n_cells);
-    const auto all = [&](int chunk, int which) {
-        const i64* const sums = chunks.sums + chunk * width + which;
-        return sums[2 * m] + sums[2 * (m + 1)];
-    };
-    if (threadIdx.x == 0)
-        node_score -= distance_from_median(node, chunks, all, [](int) { return true; }) * unit;
-    for (int i = threadIdx.x; i < 2 * division.n_cuts; i += blockDim.x) {
+    const Chunks chunks = sum_chunks(
+        node, m, division.kind == PREFIXES, turn_of, memory, n_cells);
+    for (int i = threadIdx.x; i <= 2 * division.n_cuts; i += blockDim.x) {
         const int cut = i / 2, missing_left = i % 2;
-        if ((missing_left && !has_missing) || (division.only >= 0 && division.only != cut)) continue;
-        const auto left = [&](int chunk, int which) {
-            const i64* const sums = chunks.sums + chunk * width + which;
-            return set_sum<i64>(division, cut, [&](int k) { return sums[2 * k]; })
-                + (missing_left ? sums[2 * m] : 0);
-        };
-        const auto right = [&](int chunk, int which) {
-            return all(chunk, which) - left(chunk, which);
-        };
-        const auto is_left = [&](int row) {
-            const int turn = turn_of(row);
-            return turn == m ? missing_left != 0 : is_in_set(division, cut, turn);
-        };
-        scores[i] -= distance_from_median(node, chunks, left, is_left) * unit;
-        scores[i] -= distance_from_median(
-            node, chunks, right, [&](int row) { return !is_left(row); }) * unit;
+        const bool whole = cut == division.n_cuts;
+        if (!whole && ((missing_left && !has_missing)
+            || (division.only >= 0 && division.only != cut)))
+            continue;
+        for (int side = whole ? WHOLE : LEFT; side <= (whole ? WHOLE : RIGHT); side++) {
+            const auto up_to = [&](int chunk, int which) {
+                const i64* const sums = chunks.sums + chunk * width + which;
+                const i64 all = sums[2 * m] + sums[2 * (m + 1)];
+                if (side == WHOLE) return all;
+                const i64 left = set_sum<i64>(division, cut, [&](int k) { return sums[2 * k]; })
+                    + (missing_left ? sums[2 * m] : 0);
+                return side == LEFT ? left : all - left;
+            };
+            const auto is_in = [&](int row) {
+                if (side == WHOLE) return true;
+                const int turn = turn_of(row);
+                const bool left = turn == m ? missing_left != 0 : is_in_set(division, cut, turn);
+                return left == (side == LEFT);
+            };
+            scores[i] -= distance_from_median(node, chunks, up_to, is_in) * unit;
+        }
     }
     __syncthreads();  // the memory may be used again
 }

@@ -28,7 +28,8 @@ struct Work {
     i64* prefix;          // [n_cell][n_places]: sums of the codes up to each in the order
     double* total;        // [n_cell]: of the node
     double* key;          // [n_places]: what places are ordered by
-    double* scores;       // [n_cuts][2]: of each cut, missing values right and left
+    double* scores;       // [n_cuts][2]: of each cut, missing values right and left; behind those
+                          // of the cuts that there are, of the node before it is split
     int* prefix_count;    // [n_places]: rows
     int* code;            // [n_places]: code of each place
     int* place;           // [n_places]: place of each code
@@ -58,7 +59,7 @@ __device__ __forceinline__ Work work_at(
     work.prefix = take<i64>(at, n_cells);
     work.total = take<double>(at, sizes.n_cell);
     work.key = take<double>(at, n);
-    work.scores = take<double>(at, 2 * sizes.n_cuts);
+    work.scores = take<double>(at, 2 * sizes.n_cuts + 1);
     int* const counts = take<int>(at, n);
     u32 *const low = take<u32>(at, n_cells), *const high = take<u32>(at, n_cells);
     work.cells = {counts, low, high, 0, sizes.n_cell, sizes.n_places};

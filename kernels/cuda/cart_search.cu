@@ -93,7 +93,7 @@ __device__ __forceinline__ void score_division(
 // The best cut of a division, into its record; returns which, or -1. One warp.
 __device__ __forceinline__ int keep_best(
     const Task& task, const Work& work, const Division& division, const Present& present,
-    double weight, double node_score, FeatureCut& out)
+    double weight, FeatureCut& out)
 {
     double score;
     const int best = first_best(work.scores, 2 * division.n_cuts, score);
@@ -102,7 +102,7 @@ __device__ __forceinline__ int keep_best(
     const double left_weight = weight_of(
         task, work, [&](int c) { return left_sum(work, division, cut, false, c); });
     out.score = score;
-    out.node_score = node_score;
+    out.node_score = work.scores[2 * division.n_cuts];
     out.threshold = task.nominal ? 0.0 : present.threshold;
     // the heavier side if none is missing
     out.missing_left = present.has_missing ? best % 2 : left_weight >= weight - left_weight;
@@ -139,24 +139,23 @@ __device__ __forceinline__ void search_feature(
         if (present.has_missing && division.only < 0)
             division.n_cuts++;  // all values left, missing right
         follow_order(work, division);
-        double node_score = 0.0;
         if (p.criterion == ABSOLUTE) {
-            for (int i = threadIdx.x; i < 2 * division.n_cuts; i += blockDim.x)
+            for (int i = threadIdx.x; i <= 2 * division.n_cuts; i += blockDim.x)
                 work.scores[i] = 0.0;
             const auto turn_of = [&](int row) {
                 return work.turn[place_of(work, present, code_of(task, row))];
             };
             for (int o = 0; o < task.rows.n_outputs; o++)
                 add_distances(ranked(o), division, present.has_missing, turn_of, p.value_unit,
-                    chunks, sizes.n_chunk_cells, work.scores, node_score);
+                    chunks, sizes.n_chunk_cells, work.scores);
         } else if (threadIdx.x == 0) {
-            node_score = side_score(
+            work.scores[2 * division.n_cuts] = side_score(
                 task, work, [&](int c) { return work.total[c]; }, weight, first_channel);
         }
         score_division(task, work, division, present, weight, first_channel);
         if (threadIdx.x < WARP) {
             const int cut = keep_best(
-                task, work, division, present, weight, node_score, cuts[attempt]);
+                task, work, division, present, weight, cuts[attempt]);
             if (threadIdx.x == 0) *best_cut = cut;
         }
         __syncthreads();

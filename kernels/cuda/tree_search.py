@@ -83,7 +83,7 @@ class FeatureSearch:
         self.n_attempts = n_channels if in_turn and not one_order else 1
         # prefix sums, sums in halves; totals; keys, counts and five lists of places; scores; marks
         block_bytes = n_places * (16 * targets.n_cell + 8 + 6 * 4)
-        block_bytes += 8 * targets.n_cell + 16 * n_cuts + 4 * -(-n_places // 32)
+        block_bytes += 8 * targets.n_cell + 8 * (2 * n_cuts + 1) + 4 * -(-n_places // 32)
         block_bytes += -block_bytes % 8
         attributes = backend.device.attributes
         in_shared = block_bytes <= attributes["MaxSharedMemoryPerBlock"] - STATIC_BYTES
