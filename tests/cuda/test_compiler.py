@@ -26,17 +26,21 @@ TABLE = Path(__file__).parent / "compile_table.json"
 GROUP_BYTES = 16 * 256 * 4
 CELL_BYTES = 256 * (4 + 2 * 8)  # a count and two sums for each code: two classes, or one output
 SCORE_BYTES = 256 * (4 * 2 + 2) * 8  # two numbers for each of four sides, two scores
+# of a search of any kind, for 256 codes and two sums: prefix sums, halves and a key of each, six
+# lists; the scores of 256 cuts
+SEARCH_BYTES = 256 * (2 * 16 + 8 + 6 * 4) + 2 * 8 + (2 * 256 + 1) * 8 + 4 * 8
 DYNAMIC = {
     "build_histograms": 2 * GROUP_BYTES,
     "sum_tiles": CELL_BYTES,
     "score_cuts": SCORE_BYTES + CELL_BYTES,
+    "search_features": SEARCH_BYTES,
 }
 
 
 def threads_of(kernel, source):
     """Threads from the kernel's launch bounds."""
     bounds = source.split(f") {kernel}(")[0].rsplit("__launch_bounds__(", 1)[-1].split(",")[0]
-    constants = {**compiler.THREADS, "N_CODES": 256, "LANES": 128}
+    constants = {**compiler.THREADS, "N_CODES": 256, "LANES": 128, "WARP": 32}
     return constants.get(bounds, 256)
 
 
