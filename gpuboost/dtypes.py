@@ -178,6 +178,9 @@ BEST, RANDOM, MIDPOINT = 0, 1, 2
 #: categories and three classes or more, else the order.
 AUTOMATIC, FISHER, ONE_VS_REST, EXHAUSTIVE = 0, 1, 2, 3
 
+#: Most categories that are divided in every possible way: 511 ways.
+MAX_EXHAUSTIVE = 10
+
 #: Counters under which the key of a node of a classical tree gives the keys of its children. Those
 #: of its draws of features are 3 k, those of the cuts of features 3 f + 2: none serves twice.
 LEFT_CHILD, RIGHT_CHILD = 1, 4

@@ -249,9 +249,9 @@ class ClassicalGrower(Protocol):
     """Grows classical trees over one coded matrix."""
 
     def grow_together(self, jobs: Sequence[TreeJob]) -> Iterable[GrownTree]:
-        """The trees, in the order of the jobs.
+        """The trees, in the order of the jobs, of which there are at most ``trees_at_once``.
 
-        The rows of one may be overwritten when the next is taken.
+        Their rows may be overwritten by the next call.
         """
 
     def describe(

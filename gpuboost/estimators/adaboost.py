@@ -44,7 +44,7 @@ class BaseAdaBoost(TrainedInRounds, BaseClassical):
         tree_params = TreeParams(**{name: getattr(self, name) for name in names})
         self._check_bins()
         check_class_weight(getattr(self, "class_weight", None))
-        self._check_device(tree_params)
+        self._check_device()
         return params, tree_params
 
     def _fit_boosted(self, X: Any, y: Any, sample_weight: Any, boost: Any) -> None:
@@ -140,8 +140,8 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only.
+        Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
+        ``splitter="exact"`` are grown on the CPU all the same.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -393,8 +393,8 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         to 10 categories in a node, else as "fisher"). "auto" takes every way if there are several
         outputs.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``criterion="absolute_error"``.
+        Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
+        ``splitter="exact"`` are grown on the CPU all the same.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -85,31 +86,10 @@ class Training:
 class BaseClassical(BaseTrees):
     """What classical estimators share."""
 
-    def _check_device(self, params: TreeParams) -> None:
-        """Raise unless the device exists here and can grow such trees."""
+    def _check_device(self) -> None:
+        """Raise unless the device exists here."""
         check_device(self.device)
         n_threads(self.n_jobs)
-        if self.device in ("auto", "cpu"):
-            return
-        refused = {
-            "splitter": (self.splitter, self.splitter == "hist", "splitter='hist'"),
-            "criterion": (
-                params.criterion,
-                params.criterion != "absolute_error",
-                "another criterion",
-            ),
-            "max_leaf_nodes": (
-                params.max_leaf_nodes,
-                params.max_leaf_nodes is None,
-                "max_depth or min_samples_leaf as a limit",
-            ),
-        }
-        for name, (value, possible, instead) in refused.items():
-            if not possible:
-                raise ValueError(
-                    f"{name}={value!r} is not available on device={self.device!r}: use "
-                    f"{instead}, or device='cpu'"
-                )
 
     def _check_bins(self) -> None:
         """Raise if a number of bins is given that the splitter has no use for."""
@@ -120,14 +100,20 @@ class BaseClassical(BaseTrees):
                 f"which has no bins; got {self.max_bins!r}"
             )
 
-    def _training_backend(self, x: Any) -> Backend:
-        """Where trees are grown.
+    def _grows_on_host(self) -> bool:
+        """Whether trees are grown on the CPU.
 
         "auto" is the CPU, as nobody has measured yet from which size on a GPU grows classical trees
-        faster.
+        faster; a search of all values has more codes than a GPU can sum at once.
         """
-        device = "cpu" if self.device == "auto" else device_for(self.device, x)
-        return get_backend(device, self.n_jobs)
+        return self.device in ("auto", "cpu") or self.splitter == "exact"
+
+    def _training_backend(self, x: Any) -> Backend:
+        """Where trees are grown."""
+        grows_on_host = self._grows_on_host()
+        if grows_on_host and self.device not in ("auto", "cpu"):
+            say_that_exact_trees_grow_on_the_host()
+        return get_backend("cpu" if grows_on_host else device_for(self.device, x), self.n_jobs)
 
     def _takes_device_input(self) -> bool:
         """Whether ``fit`` reads X on a device where it is: where its bins are trained on."""
@@ -148,12 +134,6 @@ class BaseClassical(BaseTrees):
         if self.categorical_features is not None:
             features = FeatureMap.of_table(x, self.categorical_features)
             x = features.encode(x)
-        if features is not None and features.categories and self.device not in ("auto", "cpu"):
-            raise ValueError(
-                f"categorical_features={self.categorical_features!r} is not available on "
-                f"device={self.device!r}: "
-                "encode these columns as numbers, or use device='cpu'"
-            )
         x, y = self._check_xy(x, y, multi_output=True)
         features = features or FeatureMap.of_numbers(x.shape[1])
         y = y.reshape(len(y), -1)
@@ -349,6 +329,15 @@ class SeveralLabels(TreesOfClasses):
             return self._by_output(backend.each_row(log_of_shares, raw.shape[::-1], raw.T))
 
         return self._predict(X, logarithms)
+
+
+@cache
+def say_that_exact_trees_grow_on_the_host() -> None:
+    """Log it, once in a process."""
+    log.info(
+        "splitter='exact' trains on the CPU, whatever device says: the trees are the same; "
+        "splitter='hist' trains on the device"
+    )
 
 
 def check_middles(data: Training, params: TreeParams) -> None:

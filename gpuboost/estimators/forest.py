@@ -80,8 +80,8 @@ class RandomForestClassifier(BaseForestClassifier):
         the forest is then exactly the one of a single fit. Data and parameters must be those of the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``max_leaf_nodes``.
+        Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
+        ``splitter="exact"`` are grown on the CPU all the same.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -194,8 +194,8 @@ class RandomForestRegressor(BaseForestRegressor):
         the forest is then exactly the one of a single fit. Data and parameters must be those of the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``criterion="absolute_error"`` or ``max_leaf_nodes``.
+        Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
+        ``splitter="exact"`` are grown on the CPU all the same.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -308,8 +308,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
         the forest is then exactly the one of a single fit. Data and parameters must be those of the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``max_leaf_nodes``.
+        Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
+        ``splitter="exact"`` are grown on the CPU all the same.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -448,8 +448,8 @@ class ExtraTreesRegressor(BaseForestRegressor):
         the forest is then exactly the one of a single fit. Data and parameters must be those of the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``criterion="absolute_error"`` or ``max_leaf_nodes``.
+        Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
+        ``splitter="exact"`` are grown on the CPU all the same.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None

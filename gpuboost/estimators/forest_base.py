@@ -96,7 +96,7 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
                 f"oob_score={self.oob_score!r} needs bootstrap=True: without bags no row is "
                 "outside of one"
             )
-        self._check_device(tree_params)
+        self._check_device()
         return params, tree_params
 
     def _check_max_features(self) -> None:

@@ -75,7 +75,7 @@ class BaseDecisionTree(SeveralOutputs):
         )  # fmt: skip
         params = TreeParams(**{name: getattr(self, name) for name in names})
         self._check_bins()
-        self._check_device(params)
+        self._check_device()
         if self.ccp_alpha != "cv":
             if isinstance(self.ccp_alpha, str):
                 raise ValueError(
@@ -420,8 +420,8 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
         Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
         have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``max_leaf_nodes``.
+        Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
+        ``splitter="exact"`` are grown on the CPU all the same.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -573,8 +573,8 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
         have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same trees. "auto" is the CPU. CUDA takes ``splitter="hist"``
-        and numbers only, and no ``criterion="absolute_error"`` or ``max_leaf_nodes``.
+        Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
+        ``splitter="exact"`` are grown on the CPU all the same.
     n_jobs : int or None, default=None
         Threads; None or -1 means all cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None

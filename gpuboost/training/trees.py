@@ -169,14 +169,27 @@ class TreeGrower:
         return self._grow_together([tree])[0]
 
     def _grow_together(self, trees: list[GrowingTree]) -> list[Tree]:
-        """Grow as many trees as the backend likes to have at once."""
+        """Grow at most as many trees as the backend likes to have at once."""
         if not hasattr(self._of_thread, "grower"):
             n_ranks = len(self.targets.ranks[1]) if self.criterion == ABSOLUTE else 0
             self._of_thread.grower = self.backend.make_tree_grower(
                 self.coded, self.probability, self.targets.first_channel, n_ranks
             )
-        grown = self._of_thread.grower.grow_together([self._job(tree) for tree in trees])
-        return [self._finish(tree, one) for tree, one in zip(trees, grown, strict=True)]
+        grower = self._of_thread.grower
+        grown = list(grower.grow_together(self._each(len(trees), lambda i: self._job(trees[i]))))
+        return self._each(len(trees), lambda i: self._finish(trees[i], grown[i], grower))
+
+    def _each(self, n: int, result: Callable[[int], Any]) -> list[Any]:
+        """Results for several trees, by the threads of the host: a device grows the trees alone."""
+        if n == 1:
+            return [result(0)]
+        out: list[Any] = [None] * n
+
+        def keep(i: int) -> None:
+            out[i] = result(i)
+
+        self.backend.host.share_out(n, keep)
+        return out
 
     def _job(self, tree: GrowingTree) -> TreeJob:
         """A tree to be grown, in fixed point."""
@@ -206,10 +219,10 @@ class TreeGrower:
             max_leaves=max_leaves,
         )
 
-    def _finish(self, tree: GrowingTree, grown: GrownTree) -> Tree:
+    def _finish(self, tree: GrowingTree, grown: GrownTree, grower: ClassicalGrower) -> Tree:
         """A grown tree with what its nodes say."""
         targets, nodes = self.targets, grown.nodes
-        node_weight, value, impurity = self._of_thread.grower.describe(
+        node_weight, value, impurity = grower.describe(
             nodes, grown.rows, tree.weight, targets.classes, targets.y, self.criterion
         )
         inner = nodes["left"] >= 0
@@ -242,7 +255,8 @@ class TreeGrower:
 
         def grow_some(i: int) -> None:
             batch = range(i * step, min((i + 1) * step, n_trees))
-            trees[batch.start : batch.stop] = self._grow_together([tree(t) for t in batch])
+            weighted = self._each(len(batch), lambda k: tree(batch[k]))
+            trees[batch.start : batch.stop] = self._grow_together(weighted)
             if report is not None:
                 report(len(batch))
 
@@ -266,7 +280,11 @@ class TreeGrower:
             "division": DIVISIONS[params.categorical_split],
             "max_depth": NO_DEPTH_LIMIT if params.max_depth is None else int(params.max_depth),
             "max_leaves": 0 if params.max_leaf_nodes is None else int(params.max_leaf_nodes),
-            "max_features": params.n_features_drawn(len(self.coded.n_codes)),
+            "max_features": (
+                1  # the cell is halved along one feature
+                if params.splitter == "midpoint"
+                else params.n_features_drawn(len(self.coded.n_codes))
+            ),
             "key": key,
         }
         return record_of(TREE_GROWTH, fields)

@@ -663,18 +663,26 @@ class CpuTreeGrower:
         return map(self.grow, jobs)
 
     def order_nodes(
-        self, by_levels: HostArray, next_code: HostArray, root: int, n_nodes: int
-    ) -> HostArray:
-        """The nodes of one tree, which was grown level by level elsewhere.
+        self,
+        by_levels: HostArray,
+        next_code: HostArray,
+        level_sets: HostArray,
+        root: int,
+        n_nodes: int,
+        max_leaves: int,
+    ) -> tuple[HostArray, HostArray]:
+        """The nodes of one tree, which was grown level by level elsewhere, and its sets.
 
-        Numbered as ``grow`` numbers them.
+        Split and numbered in the order in which ``grow`` does it.
         """
         nodes, coded = np.empty(n_nodes, TREE_NODE), self.coded
-        levels.order_nodes(
-            by_levels, next_code, root, coded.begin, coded.lower, coded.upper,
-            make_frontier(n_nodes), nodes,
+        sets = np.empty(n_nodes * level_sets.shape[1], np.uint64)
+        n_used, n_words = levels.order_nodes(
+            by_levels, next_code, level_sets, root, coded.n_codes, coded.begin, coded.lower,
+            coded.upper, max_leaves, make_frontier(n_nodes), np.empty(n_nodes, np.int64), nodes,
+            sets,
         )  # fmt: skip
-        return nodes
+        return nodes[:n_used].copy(), sets[:n_words].copy()
 
     def describe(
         self,

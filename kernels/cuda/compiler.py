@@ -4,9 +4,17 @@ import functools
 from importlib import resources
 
 from gpuboost.dtypes import (
+    ABSOLUTE,
+    AUTOMATIC,
+    BEST,
     ENTROPY,
+    EXHAUSTIVE,
     LEAFWISE,
+    MAX_EXHAUSTIVE,
+    MIDPOINT,
+    MISCLASSIFICATION,
     N_CODES,
+    ONE_VS_REST,
     POISSON,
     RANDOM,
     SQUARES,
@@ -33,7 +41,18 @@ THREADS = {
     "TREE_THREADS": 256,
 }
 
-FILES = ("histogram", "split", "partition", "growth", "leaves", "reduce", "cart")
+FILES = ("histogram", "split", "partition", "growth", "leaves", "reduce", "cart", "cart_search")
+
+#: What stands in front of a file besides ``common.cuh``.
+SHARED = {
+    "cart": ("cart.cuh",),
+    "cart_search": (
+        "cart.cuh",
+        "cart_places.cuh",
+        "cart_categories.cuh",
+        "cart_distances.cuh",
+    ),
+}
 
 
 def source(name, group_features, count_rows):
@@ -48,7 +67,15 @@ def source(name, group_features, count_rows):
         "SQUARES": SQUARES,
         "ENTROPY": ENTROPY,
         "POISSON": POISSON,
+        "MISCLASSIFICATION": MISCLASSIFICATION,
+        "ABSOLUTE": ABSOLUTE,
+        "BEST": BEST,
         "RANDOM": RANDOM,
+        "MIDPOINT": MIDPOINT,
+        "AUTOMATIC": AUTOMATIC,
+        "EXHAUSTIVE": EXHAUSTIVE,
+        "ONE_VS_REST": ONE_VS_REST,
+        "MAX_EXHAUSTIVE": MAX_EXHAUSTIVE,
         "TIE": TIE,
         "LN2_HIGH": LN2_HIGH,
         "LN2_LOW": LN2_LOW,
@@ -58,7 +85,8 @@ def source(name, group_features, count_rows):
         "COUNT_ROWS": int(count_rows),
     }
     defines = "".join(f"#define {key} {value}\n" for key, value in constants.items())
-    return "".join((defines, c_structs(), _read("common.cuh"), _read(f"{name}.cu")))
+    texts = (_read(file) for file in ("common.cuh", *SHARED.get(name, ()), f"{name}.cu"))
+    return "".join((defines, c_structs(), *texts))
 
 
 def _read(file):
@@ -78,6 +106,7 @@ class Kernels:
     def __init__(self, group_features, count_rows, device_id):
         self._layout = group_features, count_rows, device_id
         self._functions = {}
+        self._shared_room = {}  # of each kernel: bytes that it may ask for
 
     def launch(self, file, name, grid, block, args, shared_mem=0):
         """Launch a kernel on the current stream.
@@ -87,4 +116,7 @@ class Kernels:
         function = self._functions.get(name)
         if function is None:
             function = self._functions[name] = module(file, *self._layout).get_function(name)
+            self._shared_room[name] = function.max_dynamic_shared_size_bytes
+        if shared_mem > self._shared_room[name]:
+            self._shared_room[name] = function.max_dynamic_shared_size_bytes = shared_mem
         function(grid, block, args, shared_mem=shared_mem)

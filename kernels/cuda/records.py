@@ -18,27 +18,84 @@ STATE = np.dtype(
     align=True,
 )
 
-#: A node of a classical tree that may be split.
+#: A node of a classical tree in the work of a step: it may be split, or its rows are divided.
 OPEN_NODE = np.dtype(
     [
         ("begin", np.int64),  # its rows are rows[begin:end] of those of all trees of the batch
         ("end", np.int64),
         ("tree", np.int32),  # number in the batch
         ("key", np.uint32),  # of its random choices
+        ("split", np.int32),  # to be divided: the place of its split among those of the last step
+        (
+            "first_tile",
+            np.int32,
+        ),  # of a node with many rows: tiles of all such are numbered through
+        ("number", np.int32),  # among the nodes of the batch; by it its BRANCH is found
     ],
     align=True,
 )
 
-#: The best split of such a node.
-FOUND_SPLIT = np.dtype(
+#: What a search says of one feature that a node tries.
+FEATURE_CUT = np.dtype(
     [
-        ("gain", np.float64),
+        ("score", np.float64),  # of both sides of the best cut; -inf: there is none
+        ("node_score", np.float64),  # of the node before it is split
         ("threshold", np.float64),  # where it was drawn; NaN: between two codes
-        ("feature", np.int32),  # -1: no split
-        ("code", np.int32),  # codes up to this one go left
+        ("feature", np.int32),  # -1: no feature is left to be drawn
+        ("state", np.int32),  # see cart.cuh
+        ("code", np.int32),  # codes up to this one go left; -1: those of a set
         ("next_code", np.int32),  # the next code present behind it; 0: none
         ("n_left", np.int32),  # rows that go left
         ("missing_left", np.int32),
+    ],
+    align=True,
+)
+
+#: The best split of a node: of the features tried so far, or of enough of them.
+FOUND_SPLIT = np.dtype(
+    [
+        ("gain", np.float64),  # the score of the cut while features are tried
+        ("node_score", np.float64),
+        ("threshold", np.float64),
+        ("feature", np.int32),  # -1: no split
+        ("code", np.int32),
+        ("next_code", np.int32),
+        ("n_left", np.int32),
+        ("missing_left", np.int32),
+        ("n_tried", np.int32),  # features that were not constant
+    ],
+    align=True,
+)
+
+#: How a node came about (midpoint splitter): its place is the node's number.
+BRANCH = np.dtype(
+    [
+        ("threshold", np.float64),  # of the split above it
+        ("feature", np.int32),
+        ("above", np.int32),  # number of the node above; -1: there is none
+        ("is_left", np.int32),
+    ],
+    align=True,
+)
+
+#: What ``search_features`` in cart_search.cu needs to know besides the data.
+SEARCH_SIZES = np.dtype(
+    [
+        ("n_rows", np.int64),
+        ("block_bytes", np.int64),  # memory of a block
+        (
+            "n_places",
+            np.int32,
+        ),  # most codes that a node may have present, the missing value included
+        ("n_cell", np.int32),  # sums of each
+        ("n_cuts", np.int32),  # most cuts that are compared at once
+        ("n_chunk_cells", np.int32),  # further sums of a block (absolute error)
+        ("n_outputs", np.int32),
+        ("n_ranks", np.int32),
+        ("with_classes", np.int32),
+        ("code_bytes", np.int32),  # of a code: 1 or 4
+        ("set_words", np.int32),  # of a set of categories
+        ("in_shared", np.int32),  # whether a block's memory is shared memory
     ],
     align=True,
 )
@@ -51,7 +108,10 @@ STRUCTS = {
     "State": STATE,
     "TreeGrowth": TREE_GROWTH,
     "OpenNode": OPEN_NODE,
+    "FeatureCut": FEATURE_CUT,
     "FoundSplit": FOUND_SPLIT,
+    "Branch": BRANCH,
+    "SearchSizes": SEARCH_SIZES,
 }
 _C_NAMES = {
     "f8": "double",

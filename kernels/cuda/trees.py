@@ -1,22 +1,39 @@
-"""Classical trees on the device: a batch of them, level by level.
+"""Classical trees on the device: a batch of them, step by step.
 
-Per level one copy up (the nodes that may be split), two launches whatever the number of nodes, one
-copy down (their splits). Every node that has a split is split, so no order among them has to be
-chosen: growth that stops at a number of leaves is for the CPU. The host lists the nodes that come
-next, and gives the finished trees their numbers and values with the kernels of the CPU."""
+A step is a level of all trees. The host lists the nodes that come next, chooses those that are
+split when the number of leaves is limited, and gives the finished trees their numbers and values
+with the kernels of the CPU."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpuboost.dtypes import LEFT_CHILD, RIGHT_CHILD, ROW, TREE_NODE
-from gpuboost.exchange import DeviceArray, FeatureMatrix, GrownTree, HostArray, TreeJob
+from gpuboost.dtypes import (
+    ABSOLUTE,
+    LEFT_CHILD,
+    MIDPOINT,
+    RIGHT_CHILD,
+    ROW,
+    TREE_NODE,
+    record_of,
+)
+from gpuboost.exchange import FeatureMatrix, GrownTree, HostArray, TreeJob
 from gpuboost.kernels.cpu.backend import CpuTreeGrower
-from gpuboost.kernels.cuda.compiler import THREADS
-from gpuboost.kernels.cuda.device import cupy
-from gpuboost.kernels.cuda.grower import check_memory
-from gpuboost.kernels.cuda.records import FOUND_SPLIT, OPEN_NODE
+from gpuboost.kernels.cuda.records import BRANCH, OPEN_NODE
+from gpuboost.kernels.cuda.tree_search import (
+    NOMINAL,
+    NUMBERS_IN_BINS,
+    FeatureSearch,
+    kinds_of,
+)
+from gpuboost.kernels.cuda.tree_steps import (
+    BinSearch,
+    DeviceMatrix,
+    DeviceTargets,
+    Search,
+    TreeSteps,
+)
 from gpuboost.scalar.formulas import hash32, may_be_split
 
 if TYPE_CHECKING:
@@ -24,8 +41,6 @@ if TYPE_CHECKING:
 
 #: Most trees of a batch: more nodes in a launch than a device runs at once gain nothing.
 MAX_TREES = 64
-#: Shared memory that find_splits takes besides what ``_shared_bytes`` counts.
-STATIC_BYTES = 512
 
 
 def trees_at_once(device: Any, n_rows: int, n_outputs: int) -> int:
@@ -35,10 +50,7 @@ def trees_at_once(device: Any, n_rows: int, n_outputs: int) -> int:
 
 
 class CudaTreeGrower:
-    """Grows classical trees over one coded matrix of bins, several at a time.
-
-    Owns the buffers they need.
-    """
+    """Grows classical trees over one coded matrix, several at a time."""
 
     def __init__(
         self,
@@ -48,45 +60,46 @@ class CudaTreeGrower:
         first_channel: HostArray,
         n_ranks: int,
     ) -> None:
-        self.backend, self.coded = backend, coded
+        self.backend, self.coded, self.first_channel = backend, coded, first_channel
+        self.probability, self.n_ranks = probability, n_ranks
         self.host = CpuTreeGrower(coded, probability, first_channel, n_ranks)
-        self.n_rows, self.n_features = coded.n_rows, len(coded.n_codes)
-        self.n_outputs, self.n_channels = len(first_channel) - 1, int(first_channel[-1])
-        self.max_codes = int(coded.n_codes.max())
-        self.arrays = [
-            backend.put(a)
-            for a in (coded.columns, coded.n_codes, coded.begin, coded.lower, coded.upper)
-        ]
-        self.first_channel = backend.put(first_channel)
-        self.labels = None
+        self.searches: list[Search] = []
 
     def grow_together(self, jobs: Sequence[TreeJob]) -> Iterable[GrownTree]:
-        """Grow the trees of a batch."""
-        if self.labels is None:
-            classes, rank = jobs[0].classes, jobs[0].rank
-            self.with_classes = len(classes) > 0
-            self.n_cell = self.n_channels + (0 if self.with_classes else 1)
-            self._check_shared_memory()
-            self.labels = self.backend.put(
-                np.ascontiguousarray(classes if self.with_classes else rank)
-            )
-        growth = np.concatenate([job.growth for job in jobs])
+        """Grow the trees of a batch, as many at once as half of the free memory holds."""
+        if not self.searches:
+            self._begin(jobs[0])
+        free, _ = self.backend.device.mem_info
+        most = int(max(1, free // 2 // (self.coded.n_rows * self.bytes_of_row)))
+        for begin in range(0, len(jobs), most):
+            yield from self._grow_batch(jobs[begin : begin + most])
+
+    def _grow_batch(self, jobs: Sequence[TreeJob]) -> Iterable[GrownTree]:
+        """Grow some trees, level by level."""
+        steps = TreeSteps(self.backend, self.matrix, self.targets, self.searches, jobs)
         first = np.concatenate([[0], np.cumsum([len(job.rows) for job in jobs])])
-        buffers = self._upload(jobs, growth, int(first[-1]))
-        nodes, next_code, tree = self._grow_levels(growth, first, buffers)
-        rows = self.backend.to_host(buffers["rows"])
+        growth = np.concatenate([job.growth for job in jobs])
+        grown = GrowingTrees(growth, first)
+        while len(grown.level):
+            if growth["splitter"][0] == MIDPOINT:
+                steps.add_branches(grown.branches)
+            grown.take(*steps.advance(grown.divisions, grown.opened()))
+        rows = self.backend.to_host(steps.rows)
+        nodes, next_code, sets, tree = grown.all_nodes()
         nodes["begin"] -= first[tree]
         nodes["end"] -= first[tree]
         sizes = np.bincount(tree, minlength=len(jobs))
-        no_sets = np.empty(0, np.uint64)
-        return [
-            GrownTree(
-                self.host.order_nodes(nodes, next_code, t, sizes[t]),
-                no_sets,
+        out: list[Any] = [None] * len(jobs)
+
+        def finish(t: int) -> None:
+            own_rows, max_leaves = (
                 rows[first[t] : first[t + 1]],
+                int(jobs[t].growth["max_leaves"][0]),
             )
-            for t in range(len(jobs))
-        ]
+            out[t] = self._finish(nodes, next_code, sets, t, sizes[t], max_leaves, own_rows)
+
+        self.backend.host.share_out(len(jobs), finish)
+        return out
 
     def describe(
         self,
@@ -100,119 +113,162 @@ class CudaTreeGrower:
         """Weight, value and impurity of every node, from the true targets."""
         return self.host.describe(nodes, rows, weight, classes, y, criterion)
 
-    def _upload(
-        self, jobs: Sequence[TreeJob], growth: HostArray, n_all: int
-    ) -> dict[str, DeviceArray]:
-        """Rows, weights and values of the trees of a batch."""
-        values_shape = (len(jobs), self.n_rows, self.n_outputs) if not self.with_classes else (1,)
-        plan = {
-            "rows": ((n_all,), ROW),
-            "scratch": ((n_all,), ROW),
-            "weight": ((len(jobs), self.n_rows), np.int64),
-            "values": (values_shape, np.int64),
-        }
-        check_memory(plan, self.backend.device, "fewer rows")
-        buffers = {name: cupy().empty(shape, dtype) for name, (shape, dtype) in plan.items()}
-        at = 0
-        for t, job in enumerate(jobs):
-            buffers["rows"][at : at + len(job.rows)].set(job.rows)
-            buffers["weight"][t].set(job.weight)
-            if not self.with_classes:
-                buffers["values"][t].set(job.values)
-            at += len(job.rows)
-        buffers["growth"] = self.backend.put(growth)
-        return buffers
-
-    def _grow_levels(
-        self, growth: HostArray, first: HostArray, buffers: dict[str, DeviceArray]
-    ) -> tuple[HostArray, HostArray, HostArray]:
-        """All nodes by levels, the next code behind each split, and the tree of each node."""
-        n_trees = len(growth)
-        level, tree = np.zeros(n_trees, TREE_NODE), np.arange(n_trees)
-        level["begin"], level["end"], level["key"], level["parent"] = (
-            first[:-1],
-            first[1:],
-            growth["key"],
-            -1,
+    def _begin(self, job: TreeJob) -> None:
+        """The matrix and the targets on the device, and the searches that they need."""
+        coded, put, growth = self.coded, self.backend.put, job.growth[0]
+        kinds, n_features = kinds_of(coded, growth), len(coded.n_codes)
+        most_categories = int(coded.n_codes[kinds == NOMINAL].max(initial=0))
+        draws = growth["splitter"] == MIDPOINT and len(self.probability) > 0 and n_features > 1
+        self.matrix = DeviceMatrix(
+            codes=put(coded.columns),
+            n_codes=put(coded.n_codes),
+            first_code=put(coded.begin),
+            lower=put(coded.lower),
+            upper=put(coded.upper),
+            kinds=put(kinds),
+            n_rows=coded.n_rows,
+            n_features=n_features,
+            max_codes=int(coded.n_codes.max()),
+            code_bytes=coded.columns.itemsize,
+            set_words=-(-most_categories // 64),
+            probability=put(self.probability) if draws else None,
         )
-        n_before, levels, next_codes, trees = 0, [], [], []
-        while len(level):
-            for name in ("left", "right", "feature", "code", "first_word"):
-                level[name] = -1
-            n = level["end"] - level["begin"]
-            limits = (
-                growth[name][tree]
-                for name in ("max_depth", "min_samples_split", "min_samples_leaf")
+        with_classes, n_channels = len(job.classes) > 0, int(self.first_channel[-1])
+        by_distance = growth["criterion"] == ABSOLUTE
+        self.targets = DeviceTargets(
+            labels=put(np.ascontiguousarray(job.classes if with_classes else job.rank)),
+            first_channel=put(self.first_channel),
+            n_outputs=len(self.first_channel) - 1,
+            n_cell=n_channels + (0 if with_classes else 1),
+            with_classes=with_classes,
+            rows_by_target=tuple(
+                np.argsort(rank, kind="stable").astype(ROW)
+                for rank in (job.rank.T if by_distance else ())
+            ),
+        )
+        n_outputs = self.targets.n_outputs
+        self.bytes_of_row = 2 * 4 + 8 + 8 * n_outputs + 4 * self.matrix.set_words
+        self.bytes_of_row += 12 * n_outputs if by_distance else 0
+        self.bytes_of_row += 2 * BRANCH.itemsize if growth["splitter"] == MIDPOINT else 0
+        if (kinds == NUMBERS_IN_BINS).any():
+            self.searches.append(
+                BinSearch(self.backend.device.attributes, self.matrix, self.targets)
             )
-            opened = np.flatnonzero(may_be_split(n, level["depth"], *limits))
-            splits = self._split(level[opened], tree[opened], buffers)
-            chosen, splits = opened[splits["feature"] >= 0], splits[splits["feature"] >= 0]
-            for name in ("feature", "code", "gain", "threshold", "missing_left"):
-                level[name][chosen] = splits[name]
-            level["left"][chosen] = n_before + len(level) + 2 * np.arange(len(chosen))
-            level["right"][chosen] = level["left"][chosen] + 1
-            next_code = np.zeros(len(level), np.int32)
-            next_code[chosen] = splits["next_code"]
-            levels.append(level)
-            next_codes.append(next_code)
-            trees.append(tree)
-            n_before += len(level)
-            level, tree = _children(level[chosen], splits["n_left"]), np.repeat(tree[chosen], 2)
-        return np.concatenate(levels), np.concatenate(next_codes), np.concatenate(trees)
+        if (kinds != NUMBERS_IN_BINS).any():
+            self.searches.append(
+                FeatureSearch(
+                    self.backend, self.matrix, self.targets, coded.n_codes, kinds, growth,
+                    self.n_ranks,
+                )
+            )  # fmt: skip
 
-    def _split(
-        self, nodes: HostArray, tree: HostArray, buffers: dict[str, DeviceArray]
-    ) -> HostArray:
-        """The best splits of some nodes, whose rows are divided by them."""
-        if len(nodes) == 0:
-            return np.empty(0, FOUND_SPLIT)
-        opened = np.empty(len(nodes), OPEN_NODE)
-        for name in ("begin", "end", "key"):
-            opened[name] = nodes[name]
-        opened["tree"] = tree
-        opened, splits = self.backend.put(opened), self.backend.empty((len(nodes),), FOUND_SPLIT)
-        rows, n_rows = buffers["rows"], np.int64(self.n_rows)
-        numbers = self.n_features, self.n_outputs, self.n_cell, self.max_codes, self.with_classes
-        self._launch("find_splits", len(nodes), self._shared_bytes(self.n_cell), (
-            *self.arrays, rows, buffers["weight"], self.labels, buffers["values"],
-            self.first_channel, buffers["growth"], opened, splits, n_rows, *map(np.int32, numbers),
-        ))  # fmt: skip
-        self._launch(
-            "divide_rows",
-            len(nodes),
-            0,
-            (self.arrays[0], rows, buffers["scratch"], opened, splits, n_rows),
-        )
-        return self.backend.to_host(splits)
+    def _finish(
+        self,
+        by_levels: HostArray,
+        next_code: HostArray,
+        sets: HostArray,
+        root: int,
+        n_nodes: int,
+        max_leaves: int,
+        rows: HostArray,
+    ) -> GrownTree:
+        """One tree, numbered as the CPU numbers it."""
+        nodes, words = self.host.order_nodes(by_levels, next_code, sets, root, n_nodes, max_leaves)
+        if max_leaves:  # some leaves were divided before it was known that they stay leaves
+            for leaf in nodes[(nodes["left"] < 0) & (nodes["feature"] >= 0)]:
+                rows[leaf["begin"] : leaf["end"]].sort()
+        return GrownTree(nodes, words, rows)
 
-    def _launch(self, name: str, n_blocks: int, shared_bytes: int, args: tuple[Any, ...]) -> None:
-        self.backend.kernels.launch(
-            "cart", name, (n_blocks,), (THREADS["TREE_THREADS"],), args, shared_bytes
-        )
 
-    def _shared_bytes(self, n_cell: int) -> int:
-        """Dynamic shared memory of find_splits: scores, totals, cells in two halves, counts."""
-        return 8 * (2 * self.max_codes + n_cell) + 4 * (
-            2 * self.max_codes * n_cell + self.max_codes
-        )
+class GrowingTrees:
+    """The nodes of a batch of trees, by levels."""
 
-    def _check_shared_memory(self) -> None:
-        """Raise if the sums of all codes of a feature do not fit."""
-        room = self.backend.device.attributes["MaxSharedMemoryPerBlock"] - STATIC_BYTES
-        if self._shared_bytes(self.n_cell) <= room:
-            return
-        fixed = self._shared_bytes(0)
-        most = (room - fixed) // (self._shared_bytes(1) - fixed)
-        most, what = (
-            (most, "classes (of all outputs together)")
-            if self.with_classes
-            else (most - 1, "outputs")
+    def __init__(self, growth: HostArray, first: HostArray) -> None:
+        """``first``: where the rows of each tree begin among those of all, and their end."""
+        n_trees = len(growth)
+        self.growth, self.n_before = growth, 0
+        self.level, self.tree = np.zeros(n_trees, TREE_NODE), np.arange(n_trees)
+        self.level["begin"], self.level["end"] = first[:-1], first[1:]
+        self.level["key"], self.level["parent"] = growth["key"], -1
+        self.divisions = np.empty(0, OPEN_NODE)  # nodes whose rows are divided next
+        self.branches = record_of(BRANCH, {"feature": -1, "above": -1}).repeat(n_trees)
+        self.reach = np.full(n_trees, np.inf)  # least gain on the way to each node of the level
+        self.best_reaches = [np.empty(0)] * n_trees  # of the splits of each tree
+        self.levels: list[tuple[HostArray, ...]] = []
+
+    def opened(self) -> HostArray:
+        """The nodes of the level that may be split."""
+        limits = (
+            self.growth[name][self.tree]
+            for name in ("max_depth", "min_samples_split", "min_samples_leaf")
         )
-        raise ValueError(
-            f"y has {self.n_channels} {what}, but a CUDA device has room for {max(most, 0)} "
-            f"with features of {self.max_codes - 1} bins: "
-            "use device='cpu', or a lower max_bins"
+        n = self.level["end"] - self.level["begin"]
+        self.places = np.flatnonzero(may_be_split(n, self.level["depth"], *limits))
+        records = _records(self.level[self.places], self.tree[self.places])
+        records["number"] = self.n_before + self.places
+        return records
+
+    def take(self, splits: HostArray, sets: HostArray) -> None:
+        """Take the splits of the level's nodes; their children are the next level."""
+        level, has = self.level, splits["feature"] >= 0
+        places, found = self.places[has], splits[has]
+        for name in ("left", "right", "feature", "code", "first_word"):
+            level[name] = -1
+        for name in ("feature", "code", "gain", "threshold", "missing_left"):
+            level[name][places] = found[name]
+        next_code = np.zeros(len(level), np.int32)
+        next_code[places] = found["next_code"]
+        level_sets = np.zeros((len(level), sets.shape[1]), np.uint64)
+        level_sets[places] = sets[has]
+        reach = np.minimum(self.reach[places], found["gain"])
+        chosen = np.flatnonzero(self._may_be_made(self.tree[places], reach))
+        parents = places[chosen]
+        level["left"][parents] = self.n_before + len(level) + 2 * np.arange(len(chosen))
+        level["right"][parents] = level["left"][parents] + 1
+        self.levels.append((level, next_code, level_sets, self.tree))
+        self.branches = np.zeros(2 * len(parents), BRANCH)
+        # behind the last code present there is no threshold: all values are on the left
+        threshold = np.where(next_code[parents] > 0, level["threshold"][parents], np.inf)
+        self.branches["threshold"] = np.repeat(threshold, 2)
+        self.branches["feature"] = np.repeat(level["feature"][parents], 2)
+        self.branches["above"] = np.repeat(self.n_before + parents, 2)
+        self.branches["is_left"][::2] = 1
+        self.n_before += len(level)
+        self.divisions = _records(level[parents], self.tree[parents])
+        self.divisions["split"] = np.flatnonzero(has)[chosen]
+        self.level = _children(level[parents], found["n_left"][chosen])
+        self.tree, self.reach = np.repeat(self.tree[parents], 2), np.repeat(reach[chosen], 2)
+
+    def _may_be_made(self, tree: HostArray, reach: HostArray) -> HostArray:
+        """Which splits best-first growth can come to, without a limit of leaves all.
+
+        It makes a split before those whose reach is lower, the least gain on the way to them and of
+        themselves: a split with as many higher ones in its tree as may be made is never made.
+        """
+        out = np.ones(len(tree), np.bool_)
+        for t in np.unique(tree[self.growth["max_leaves"][tree] > 0]):
+            own, most = np.flatnonzero(tree == t), int(self.growth["max_leaves"][t]) - 1
+            best = np.sort(np.concatenate([self.best_reaches[t], reach[own]]))[-most:]
+            self.best_reaches[t] = best
+            if len(best) == most:
+                out[own] = reach[own] >= best[0]
+        return out
+
+    def all_nodes(self) -> tuple[HostArray, HostArray, HostArray, HostArray]:
+        """All nodes by levels, the next code behind each split, its set, the tree of each node."""
+        nodes, next_code, sets, tree = (
+            np.concatenate(parts) for parts in zip(*self.levels, strict=True)
         )
+        return nodes, next_code, sets, tree
+
+
+def _records(nodes: HostArray, tree: HostArray) -> HostArray:
+    """What a step on the device has to know of some nodes."""
+    records = np.zeros(len(nodes), OPEN_NODE)
+    for name in ("begin", "end", "key"):
+        records[name] = nodes[name]
+    records["tree"] = tree
+    return records
 
 
 def _children(parents: HostArray, n_left: HostArray) -> HostArray:

@@ -20,7 +20,16 @@ import workload
 from gpuboost.kernels.cuda import compiler
 from gpuboost.kernels.emulation import control
 
-FILES = ("common.cuh", *(f"{name}.cu" for name in compiler.FILES))
+SHARED = dict.fromkeys(file for files in compiler.SHARED.values() for file in files)
+FILES = ("common.cuh", *SHARED, *(f"{name}.cu" for name in compiler.FILES))
+
+#: What an atomic does, without being one.
+PLAIN = {
+    "Add": "*({target}) += {value};",
+    "Or": "*({target}) |= {value};",
+    "Min": "*({target}) = min(*({target}), {value});",
+    "Max": "*({target}) = max(*({target}), {value});",
+}
 
 READ = compiler._read
 
@@ -33,14 +42,17 @@ def sites(text):
             "no barrier",
             text[: match.start()] + text[match.end() :],
         )
-    for match in re.finditer(r"atomicAdd\(((?:\([^()]*\))?&[^;]*?), ([^;]+)\);", text):
-        target, value = match.groups()
+    atomics = r"atomic(Add|Or|Min|Max)\(((?:\([^()]*\))?&[^;]*?), ([^;]+)\);"
+    for match in re.finditer(atomics, text):
+        what, target, value = match.groups()
         line = text.count("\n", 0, match.start()) + 1
-        yield (
-            line,
-            "no atomic",
-            f"{text[: match.start()]}*({target}) += {value};{text[match.end() :]}",
-        )
+        plain = PLAIN[what].format(target=target, value=value)
+        yield line, "no atomic", text[: match.start()] + plain + text[match.end() :]
+    for match in re.finditer(r"atomicAdd\((\w+), 1\)(?=\])|atomicExch\(&([^;]*?), 1\)", text):
+        counter, flag = match.groups()
+        plain = f"(*{counter})++" if counter else f"std::exchange({flag}, 1)"
+        line = text.count("\n", 0, match.start()) + 1
+        yield line, "no atomic", f"{text[: match.start()]}{plain}{text[match.end() :]}"
 
 
 def killed_by(expected, file):

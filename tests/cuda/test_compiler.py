@@ -26,10 +26,17 @@ from gpuboost.scalar import rows
 TABLE = Path(__file__).parent / "compile_table.json"
 #: Dynamic shared memory of kernels.
 GROUP_BYTES = 16 * 256 * 4
-CELL_BYTES = 256 * (
-    2 * 8 + 2 * 8 + 4
-)  # two scores, two sums and a count for each code: two classes, or one output
-DYNAMIC = {"build_histograms": 2 * GROUP_BYTES, "find_splits": CELL_BYTES}
+CELL_BYTES = 256 * (4 + 2 * 8)  # a count and two sums for each code: two classes, or one output
+SCORE_BYTES = 256 * (4 * 2 + 2) * 8  # two numbers for each of four sides, two scores
+# of a search of any kind, for 256 codes and two sums: prefix sums, halves and a key of each, six
+# lists; the scores of 256 cuts
+SEARCH_BYTES = 256 * (2 * 16 + 8 + 6 * 4) + 2 * 8 + (2 * 256 + 1) * 8 + 4 * 8
+DYNAMIC = {
+    "build_histograms": 2 * GROUP_BYTES,
+    "sum_tiles": CELL_BYTES,
+    "score_cuts": SCORE_BYTES + CELL_BYTES,
+    "search_features": SEARCH_BYTES,
+}
 
 
 def threads_of(kernel, source):

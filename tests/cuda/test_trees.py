@@ -3,6 +3,7 @@
 Those of ``device="cpu"``, bit for bit, or an error when ``fit`` starts.
 """
 
+import itertools
 from dataclasses import asdict, fields
 
 import numpy as np
@@ -15,10 +16,13 @@ from gpuboost import (
     DecisionTreeRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    GPUBoostClassifier,
+    GPUBoostRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from gpuboost.kernels.cuda import compiler, trees
+from gpuboost.estimators import classical
+from gpuboost.kernels.cuda import compiler, tree_steps, trees
 from gpuboost.kernels.emulation import control, cupy_stand_in
 from gpuboost.scalar import formulas
 
@@ -104,6 +108,7 @@ OPTIONS = {
     "one feature": {"max_features": 1},
     "all features": {"max_features": None},
     "max_depth": {"max_depth": 3},
+    "max_leaf_nodes": {"max_leaf_nodes": 6},
     "min_samples_split": {"min_samples_split": 30},
     "min_samples_leaf": {"min_samples_leaf": 10},
     "min_weight_fraction_leaf": {"min_weight_fraction_leaf": 0.05},
@@ -241,8 +246,13 @@ def test_launches_follow_the_levels_not_the_nodes(device):
     done = asdict(control.counters)
     deepest = max(int(tree.depth.max()) for tree in model.ensemble_.trees)
     assert deepest == 5
-    assert done["launches"] == {"find_splits": deepest, "divide_rows": deepest}
+    n_rounds = len(tree_steps.rounds(5, 2, 100))
+    per_round = dict.fromkeys(("draw_features", "score_cuts", "pick_splits"), deepest * n_rounds)
+    assert done["launches"] == {"open_nodes": deepest, "divide_rows": deepest} | per_round
     assert done["downloads"] == deepest + 1  # the splits of each level, and the rows of the leaves
+    # the matrix, targets and limits; rows and weights of each tree; the nodes of each level, and
+    # those that the last one divides
+    assert done["uploads"] == 6 + 2 + 1 + 2 * 6 + deepest + 1
 
 
 def test_the_logarithm_is_that_of_the_cpu(device):
@@ -268,71 +278,115 @@ def test_the_logarithm_is_that_of_the_cpu(device):
     np.testing.assert_array_equal(out.get(), [formulas.log(value) for value in x])
 
 
-REFUSED = {
-    "exact splitter": (
-        DecisionTreeClassifier,
-        {},
-        "splitter='exact' is not available on device='cuda': use splitter='hist'",
-    ),
-    "random splitter": (
-        DecisionTreeRegressor,
-        {"splitter": "random"},
-        "splitter='random' is not available",
-    ),
-    "midpoint splitter": (
-        DecisionTreeRegressor,
-        {"splitter": "midpoint"},
-        "splitter='midpoint' is not available",
-    ),
-    "exact AdaBoost": (AdaBoostClassifier, {}, "splitter='exact' is not available"),
-    "median": (
-        RandomForestRegressor,
-        {"criterion": "absolute_error"},
-        "criterion='absolute_error' is not available on device='cuda'",
-    ),
-    "AdaBoost's median": (
-        AdaBoostRegressor,
-        {"criterion": "absolute_error", "splitter": "hist"},
-        "criterion='absolute_error' is not",
-    ),
-    "best first": (
-        RandomForestClassifier,
-        {"max_leaf_nodes": 5},
-        "max_leaf_nodes=5 is not available on device='cuda': use max_depth",
-    ),
-    "categories": (
-        ExtraTreesClassifier,
-        {"categorical_features": [1]},
-        r"categorical_features=\[1\] is not available on device='cuda'",
-    ),
+@pytest.mark.parametrize("tile_rows", [4096, 50])
+def test_any_number_of_classes_and_outputs(tile_rows, monkeypatch):
+    """More than shared memory holds at once: they are summed in ranges."""
+    monkeypatch.setattr(tree_steps, "TILE_ROWS", tile_rows)
+    x, a, weight = make(n=110)
+    y, options = np.argsort(np.argsort(a)), {"n_estimators": 1, "max_depth": 2, "max_bins": 7}
+    outputs = a[:, None] + np.nan_to_num(x[:, :1]) * np.arange(50)
+    with control.configure(shared_bytes=3 << 10, shared_bytes_optin=8 << 10):
+        assert_same(RandomForestClassifier, x, y, weight, **options)
+        several = np.stack([y, y % 7, y[::-1]], 1)
+        assert_same(ExtraTreesClassifier, x, several, criterion="entropy", **options)
+        assert_same(RandomForestRegressor, x, outputs, weight, **options)
+
+
+@pytest.mark.parametrize("forest", FORESTS)
+def test_blocks_that_share_the_rows_of_a_node(forest, monkeypatch):
+    """Tiles of 20 rows, so that nearly all nodes are large; with ties, weights, two outputs."""
+    monkeypatch.setattr(tree_steps, "TILE_ROWS", 20)
+    x, y, weight = make(classes=3 if "classes" in forest else 0)
+    kind = FORESTS[forest]
+    assert_same(kind, np.round(x), y, weight)
+    assert_same(kind, x, y, max_features=1, max_leaf_nodes=9)
+    assert_same(kind, x, np.stack([y, y[::-1]], 1), weight, max_features=None, min_samples_leaf=4)
+
+
+PAIRS = {
+    "max_leaf_nodes": {"max_leaf_nodes": 5},
+    "bootstrap": {"bootstrap": True, "max_samples": 0.7},
+    "max_features": {"max_features": 2},
+    "min_samples_leaf": {"min_samples_leaf": 6},
+    "min_weight_fraction_leaf": {"min_weight_fraction_leaf": 0.03},
+    "max_depth": {"max_depth": 4},
+    "max_bins": {"max_bins": 5},
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cuda_cannot_do_is_an_error_that_keeps_the_model(name):
-    kind, options, message = REFUSED[name]
-    x, y, _ = make(classes=2, missing=False)
-    model = kind(**FEW[kind]).fit(x[:, :3], y)
-    before = model.fingerprint()
-    with pytest.raises(ValueError, match=message + ".*device='cpu'"):
-        model.set_params(device="cuda", **options).fit(x, y)
-    assert model.fingerprint() == before and model.n_features_in_ == 3
+@pytest.mark.parametrize(("one", "other"), list(itertools.combinations(PAIRS, 2)))
+def test_pairs_of_options(one, other, monkeypatch):
+    """Of one large node and smaller ones, in every combination of targets and criteria in turn."""
+    monkeypatch.setattr(tree_steps, "TILE_ROWS", 100)
+    number = list(itertools.combinations(PAIRS, 2)).index((one, other))
+    kinds = (
+        (RandomForestClassifier, "gini"), (ExtraTreesClassifier, "entropy"),
+        (RandomForestClassifier, "misclassification"), (RandomForestRegressor, "squared_error"),
+        (ExtraTreesRegressor, "poisson"),
+    )  # fmt: skip
+    kind, criterion = kinds[number % len(kinds)]
+    classes = 2 + number % 3 if kind in (RandomForestClassifier, ExtraTreesClassifier) else 0
+    x, y, weight = make(classes=classes, missing=number % 2 == 0, seed=number)
+    y = np.floor(np.exp(y)) if criterion == "poisson" else y
+    options = {"criterion": criterion, **PAIRS[one], **PAIRS[other]}
+    assert_same(kind, x, y, weight if number % 3 else None, **options)
 
 
-def test_more_classes_or_outputs_than_shared_memory_holds():
-    x, _, _ = make(n=600, missing=False)
-    y = np.arange(600) % 40
-    with pytest.raises(
-        ValueError,
-        match=(
-            "y has 40 classes .* room for [12][0-9] with features of 255 bins: use "
-            "device='cpu', or a lower max_bins"
-        ),
-    ):
-        RandomForestClassifier(2, device="cuda").fit(x, y)
-    assert_same(RandomForestClassifier, x, y, max_bins=32, max_depth=4)
-    with pytest.raises(ValueError, match="y has 40 outputs, but a CUDA device has room for"):
-        RandomForestRegressor(2, device="cuda").fit(x, np.tile(x[:, :1], 40))
+@pytest.mark.parametrize("kind", [*FORESTS.values(), DecisionTreeClassifier, DecisionTreeRegressor])
+@pytest.mark.parametrize("max_leaf_nodes", [2, 9, 1000])
+def test_best_first(kind, max_leaf_nodes):
+    """A few coarse columns, so that many splits have the same gain."""
+    is_classifier = kind in (DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier)
+    x, y, weight = make(classes=3 if is_classifier else 0, seed=max_leaf_nodes)
+    options = {"max_leaf_nodes": max_leaf_nodes, "splitter": "hist"}
+    model = assert_same(kind, x, y, weight, **options)
+    assert max(tree.n_leaves for tree in model.ensemble_.trees) <= max_leaf_nodes
+    few = np.random.default_rng(max_leaf_nodes).integers(0, 2, (90, 6)).astype(float)
+    same_gains = few[:, 0] + few[:, 1] > 1 if is_classifier else few[:, 0] + few[:, 1]
+    assert_same(kind, few, same_gains + few[:, 2] * few[:, 3], **options, min_samples_leaf=2)
+
+
+def test_best_first_growth_divides_little_more_than_it_keeps(device):
+    """Nodes that are searched on the device, against those of the tree."""
+    if device != "emulated":
+        pytest.skip("a GPU does not count")
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 4))
+    control.kernel_counts.clear()
+    with control.configure(mode="count"):
+        DecisionTreeRegressor(max_leaf_nodes=12, splitter="hist", device="cuda").fit(
+            x, x[:, 0] * x[:, 1]
+        )
+    searched = control.kernel_counts["open_nodes"]["threads"] // 256
+    assert 2 * 12 - 1 <= searched <= 4 * 12
+
+
+def test_the_exact_splitter_grows_on_the_host_and_says_so_once(caplog):
+    x, y, weight = make(classes=2)
+    classical.say_that_exact_trees_grow_on_the_host.cache_clear()
+    control.counters.reset()
+    with caplog.at_level("INFO", "gpuboost"):
+        for kind in (DecisionTreeClassifier, AdaBoostClassifier, RandomForestClassifier):
+            assert_same(kind, x, y, weight, splitter="exact", max_depth=4)
+        assert_same(RandomForestRegressor, x, y, splitter="exact", criterion="absolute_error")
+        assert_same(DecisionTreeRegressor, x, y, splitter="exact", max_leaf_nodes=5)
+        nominal = {"splitter": "exact", "categorical_features": [1]}
+        assert_same(ExtraTreesClassifier, x, y, **nominal)
+    assert control.counters.launches == {}
+    said = [record.message for record in caplog.records if "exact" in record.message]
+    assert said == [
+        "splitter='exact' trains on the CPU, whatever device says: the trees are the same; "
+        "splitter='hist' trains on the device"
+    ]
+
+
+@pytest.mark.parametrize("kind", [*FEW, GPUBoostClassifier, GPUBoostRegressor])
+def test_default_parameters(kind):
+    """Of all ten estimators, up to the number of trees."""
+    x, y, _ = make(n=60, classes=2)
+    few = {"n_estimators": 2} if "n_estimators" in kind().get_params() else {}
+    models = [kind(device=device, **few).fit(x, y) for device in ("cpu", "cuda")]
+    assert models[0].fingerprint() == models[1].fingerprint()
 
 
 def test_memory_is_checked_before_and_given_back_after(device):

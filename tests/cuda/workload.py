@@ -3,14 +3,20 @@
 What check mode and the mutation score are run on.
 """
 
+from unittest import mock
+
 import numpy as np
 
 from gpuboost import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreesClassifier,
     ExtraTreesRegressor,
     GPUBoostClassifier,
     GPUBoostRegressor,
     RandomForestClassifier,
 )
+from gpuboost.kernels.cuda import tree_steps
 
 
 def data(n=2600, n_features=18, seed=0):
@@ -21,6 +27,72 @@ def data(n=2600, n_features=18, seed=0):
     signal = x[:, 0] + x[:, 5] * x[:, 17] + 0.3 * rng.normal(size=n)
     x[rng.random(x.shape) < 0.1] = np.nan
     return x, signal, rng.exponential(size=n)
+
+
+def with_categories(n=500):
+    """Numbers, a column of few categories and one of more than a block has threads."""
+    x, signal, weight = data(n)
+    x = x[:, :4]
+    rng = np.random.default_rng(1)
+    x[:, 1] = np.round(2 * x[:, 1])
+    x[:, 2], x[:, 3] = rng.integers(0, 6, n), rng.integers(0, 500, n)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    return x, signal + np.sin(np.nan_to_num(x[:, 3])), weight
+
+
+def trees_of_other_kinds():
+    """The same for splits that numbers in bins do not have."""
+    x, signal, weight = with_categories()
+    labels = np.digitize(signal, [-0.7, 0.7])
+    nominal = {"categorical_features": [2, 3], "random_state": 1}
+
+    def categories_in_order(device):
+        return DecisionTreeClassifier(
+            splitter="hist", max_depth=3, max_bins=20, device=device, **nominal
+        ).fit(x, labels, sample_weight=weight)
+
+    def categories_in_all_ways(device):
+        return DecisionTreeRegressor(
+            splitter="hist",
+            criterion="absolute_error",
+            categorical_split="exhaustive",
+            max_depth=3,
+            categorical_features=[2],
+            random_state=1,
+            device=device,
+        ).fit(x[:300, :3], signal[:300])
+
+    def categories_by_chance(device):
+        return ExtraTreesClassifier(2, max_depth=3, device=device, **nominal).fit(x, labels)
+
+    def distances(device):
+        return DecisionTreeRegressor(
+            splitter="hist",
+            criterion="absolute_error",
+            categorical_split="one_vs_rest",
+            max_depth=2,
+            max_bins=9,
+            device=device,
+            **nominal,
+        ).fit(x, np.stack([signal, np.round(signal)], axis=1), sample_weight=weight)
+
+    def halves(device):
+        probabilities = [1, 1, 1, 2]
+        return DecisionTreeClassifier(
+            splitter="midpoint",
+            feature_probabilities=probabilities,
+            max_depth=4,
+            device=device,
+            random_state=1,
+        ).fit(x, labels)
+
+    return {
+        "categories in order": categories_in_order,
+        "categories in all ways": categories_in_all_ways,
+        "categories by chance": categories_by_chance,
+        "distances": distances,
+        "halves": halves,
+    }
 
 
 def trainings():
@@ -77,14 +149,23 @@ def trainings():
             "random_state": 1,
         }
         model = RandomForestClassifier(criterion="entropy", device=device, **options)
-        return model.fit(
-            x[:700], np.digitize(signal[:700], [-0.5, 0.5]), sample_weight=weight[:700]
-        )
+        classes = np.digitize(signal[:700], [-1.5, -1.0, -0.5, 0.0, 0.5, 1.0])
+        return model.fit(x[:700], classes, sample_weight=weight[:700])
 
     def extra_trees(device):
         return ExtraTreesRegressor(2, max_depth=3, max_bins=60, device=device, random_state=1).fit(
             x[:600], signal[:600]
         )
+
+    def large_nodes(device):
+        """Blocks share the rows of most nodes, and take several features one after another."""
+        options = {"max_leaf_nodes": 6, "splitter": "hist", "max_bins": 60, "max_features": 5}
+        model = DecisionTreeRegressor(device=device, random_state=1, **options)
+        with (
+            mock.patch.object(tree_steps, "TILE_ROWS", 128),
+            mock.patch.object(tree_steps, "MAX_BLOCKS", 2),
+        ):
+            return model.fit(x[:600], signal[:600])
 
     return {
         "depthwise": depthwise,
@@ -93,14 +174,28 @@ def trainings():
         "symmetric, nothing missing": symmetric_without_missing_values,
         "forest": forest,
         "extra trees": extra_trees,
+        "large nodes": large_nodes,
+        **trees_of_other_kinds(),
     }
 
 
 def runs(training, file):
     """Whether a training runs kernels of a file."""
-    return file == "common.cuh" or (training in ("forest", "extra trees")) == (file == "cart.cu")
+    in_bins, others = (
+        training in ("forest", "extra trees", "large nodes"),
+        training in trees_of_other_kinds(),
+    )
+    if file == "common.cuh":
+        return True
+    if not file.startswith("cart"):
+        return not (in_bins or others)
+    return in_bins or others if file == "cart.cuh" else (in_bins if file == "cart.cu" else others)
 
 
 #: Devices on which the trainings are run: a block has one tile to build or many, and shared memory
-#: has room for histograms or has not.
-DEVICES = ({}, {"n_multiprocessors": 1}, {"n_multiprocessors": 1, "shared_bytes": 4 << 10})
+#: has room for histograms, or for the sums of all classes, or has not.
+DEVICES = (
+    {},
+    {"n_multiprocessors": 1},
+    {"n_multiprocessors": 1, "shared_bytes": 4 << 10, "shared_bytes_optin": 8 << 10},
+)

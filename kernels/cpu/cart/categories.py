@@ -2,15 +2,12 @@
 
 import numpy as np
 
-from gpuboost.dtypes import AUTOMATIC, EXHAUSTIVE, ONE_VS_REST, RANDOM
+from gpuboost.dtypes import AUTOMATIC, EXHAUSTIVE, MAX_EXHAUSTIVE, ONE_VS_REST, RANDOM
 from gpuboost.kernels.cpu._jit import helper
 from gpuboost.kernels.cpu.cart.codes import cell_sums
 from gpuboost.kernels.cpu.cart.cuts import PREFIXES, SINGLES, SUBSETS, is_in_set
 from gpuboost.kernels.cpu.cart.words import ONE, WORD
 from gpuboost.scalar.formulas import hash32
-
-#: Most categories that are divided in every possible way: 511 ways.
-MAX_EXHAUSTIVE = 10
 
 
 @helper
@@ -67,7 +64,8 @@ def order_categories(
         weight = cell_sums(
             cells, np.int64(k + 1), n_cell, with_classes, n_weights, growth, left, False
         )
-        sort_key[k + 1] = left[channel] / weight
+        mean = left[channel] / weight
+        sort_key[k + 1] = mean if mean == mean else np.inf  # nothing there: behind all others
     sort_order(order, m, sort_key)
     return PREFIXES, m - 1, -1
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpuboost.dtypes import ABSOLUTE, BEST, MIDPOINT, TIE
+from gpuboost.dtypes import ABSOLUTE, BEST, TIE
 from gpuboost.kernels.cpu._jit import helper, inlined
 from gpuboost.kernels.cpu.cart.categories import keep_set, order_categories
 from gpuboost.kernels.cpu.cart.chance import draw_feature, drawn_cut
@@ -151,11 +151,10 @@ def find_split(coded, targets, growth, work, nodes, node_id, best):
         node_score = side_score(p.criterion, work.total, weight, targets.first_channel)
     best.feature[0], best.score[0] = -1, -np.inf
     n_features, n_tried = coded.n_codes.shape[0], 0
-    max_features = 1 if p.splitter == MIDPOINT else p.max_features
     for f in range(n_features):
         work.features[f] = f
     for k in range(n_features):
-        if max_features < n_features and not draw_feature(
+        if p.max_features < n_features and not draw_feature(
             work.features, k, node.key, coded.probability
         ):
             break
@@ -163,7 +162,7 @@ def find_split(coded, targets, growth, work, nodes, node_id, best):
             np.int64(work.features[k]), coded, targets, growth, work, nodes, node_id, weight, best
         ):
             n_tried += 1
-        if n_tried >= max_features and best.feature[0] >= 0:
+        if n_tried >= p.max_features and best.feature[0] >= 0:
             break
     gain = best.score[0] - node_score
     if best.feature[0] < 0 or (p.min_gain > 0.0 and gain < p.min_gain):
