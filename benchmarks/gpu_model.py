@@ -280,7 +280,16 @@ def summed_up(costs: dict[str, Cost]) -> str:
     total = milliseconds(costs)
     kernel = max(costs, key=lambda name: costs[name].total)
     share = costs[kernel].total / 1e3 / total
-    return f"{float(f'{total:.3g}'):g} (`{kernel}` {100 * share:.0f} %, {costs[kernel].bound})"
+    return f"{three_digits(total)} (`{kernel}` {100 * share:.0f} %, {costs[kernel].bound})"
+
+
+def three_digits(value: float) -> str:
+    """A number as people write it.
+
+    >>> [three_digits(v) for v in (0.03456, 12.345, 5384.0)]
+    ['0.0346', '12.3', '5,380']
+    """
+    return f"{float(f'{value:.3g}'):,g}"
 
 
 # --- tables

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import gpuboost.benchmarks.figures as figures
+import gpuboost.benchmarks.gpu_model as gpu_model
 import gpuboost.benchmarks.page as benchmark_page
 from gpuboost.benchmarks.peers import OURS
 from gpuboost.benchmarks.report import groups, short_commit
@@ -128,7 +129,7 @@ def rates(checks: list[Record]) -> Record | None:
         **measured,
         "device": _device(checks),
         "lines": lines,
-        "total": total,
+        "milliseconds": gpu_model.three_digits(total / 1e3),
         "of": model["of"],
         "picture": rate_panel(lines),
     }

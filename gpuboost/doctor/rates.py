@@ -59,7 +59,8 @@ def run_rates(sizes: Sizes) -> Check:
         "rates",
         "kernels of a tree",
         PASSED,
-        f"{sizes.rates:,} x {N_FEATURES}, {gpu_model.tree_name(TREE)}: {total / 1e3:,.3g} ms in "
+        f"{sizes.rates:,} x {N_FEATURES}, {gpu_model.tree_name(TREE)}: "
+        f"{gpu_model.three_digits(total / 1e3)} ms in "
         f"{len(microseconds)} kernels",
         figures={
             "rows": sizes.rates,
@@ -110,7 +111,7 @@ def run_estimate(n_rows: int, facts: dict[str, Any]) -> Check:
         "rates",
         "what the hardware would allow",
         PASSED,
-        f"{gpu_model.milliseconds(costs):,.3g} ms on {of}",
+        f"{gpu_model.three_digits(gpu_model.milliseconds(costs))} ms on {of}",
         figures={"of": of, "bound": bound},
     )
 
@@ -119,7 +120,7 @@ def gpu_of(facts: dict[str, Any]) -> tuple[gpu_model.Gpu, str]:
     """The device as the model takes it, and what it is in words."""
     example = gpu_model.GPUS["A100"]
     if facts["name"] == "emulated":
-        return example, "an A100, which the emulated device has the size of"
+        return example, "an A100 (the emulated device has its size)"
     clock = facts["clock_ghz"] or example.clock_ghz
     bandwidth = facts["bandwidth"] or facts["copy_bandwidth"]
     measured = "" if facts["bandwidth"] else " as a copy on the device shows"

@@ -40,7 +40,7 @@ def test_the_estimate_is_for_this_device(monkeypatch):
     [
         ({"bandwidth": 0.0}, "300 GB/s as a copy on the device shows"),
         ({"clock_ghz": 0.0}, "1.41 GHz (assumed)"),
-        ({"name": "emulated"}, "an A100, which the emulated device has the size of"),
+        ({"name": "emulated"}, "an A100 (the emulated device has its size)"),
     ],
 )
 def test_a_device_that_does_not_say_how_fast_it_is(facts, words):
