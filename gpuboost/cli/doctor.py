@@ -10,7 +10,7 @@ from typing import Any
 
 from gpuboost.benchmarks.page import check_packages
 from gpuboost.cli.common import INTERRUPTED, JSON_OPTION, CliError, Options, say, write_json
-from gpuboost.doctor.checks import FAILED, PARTS, count_states, left_out_by_reason
+from gpuboost.doctor.checks import FAILED, PARTS, PASSED, count_states, left_out_by_reason
 from gpuboost.doctor.installation import check_all
 from gpuboost.progress import Progress
 
@@ -119,7 +119,8 @@ def _tell_of(checks: list[dict[str, Any]]) -> None:
     for part in PARTS:
         counts = count_states(checks, part)
         said = ", ".join(f"{n} {state}" for state, n in counts.items() if n)
-        _tell(not counts[FAILED], part, said or "nothing was run")
+        mark = "!!" if counts[FAILED] else "ok" if counts[PASSED] else "--"
+        print(f"[{mark}] {part}: {said or 'nothing was run'}", flush=True)
     for check in checks:
         if check["state"] == FAILED:
             _tell(False, f"{check['part']}, {check['name']}", check["detail"])

@@ -168,11 +168,11 @@ class _Worker:
                 yield from self._ended(waiting, begun)
                 return
             said = json.loads(line)
+            end = time.monotonic() + item_seconds
             if "check" in said:
                 yield Check(**said["check"])
             else:
                 begun = "begin" in said
-                end = time.monotonic() + item_seconds
                 if not begun:
                     waiting.pop(0)
 
