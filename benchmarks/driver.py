@@ -99,6 +99,16 @@ def jobs_of(
 # --- measuring
 
 
+def import_path() -> dict[str, str]:
+    """The environment in which a worker imports the code that started it.
+
+    In a checkout that is the checkout's, whatever else is installed."""
+    if not CHECKOUT:
+        return {}
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {"PYTHONPATH": os.pathsep.join(paths)}
+
+
 def run_process(module: str, order: dict[str, Any], folder: Path, timeout: float) -> Run:
     """Run a module as a worker in a fresh process.
 
@@ -106,11 +116,7 @@ def run_process(module: str, order: dict[str, Any], folder: Path, timeout: float
     """
     result = folder / "result.json"
     result.unlink(missing_ok=True)
-    env = os.environ | {name: str(order["threads"]) for name in POOLS}
-    if CHECKOUT:  # the worker imports the code that started it, whatever else is installed
-        env["PYTHONPATH"] = os.pathsep.join(
-            [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-        )
+    env = os.environ | {name: str(order["threads"]) for name in POOLS} | import_path()
     command = [
         sys.executable,
         "-m",

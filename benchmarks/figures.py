@@ -77,7 +77,7 @@ def line_panel(name: str, factor: str, measure: Measure, series: list[Series]) -
         for s in series
         if s.y
     )
-    return _svg(name, (WIDTH, HEIGHT), draw, heading(measure), what)
+    return panel(name, (WIDTH, HEIGHT), draw, heading(measure), what)
 
 
 def dot_panel(name: str, measure: Measure, values: dict[str, float]) -> str:
@@ -113,7 +113,7 @@ def dot_panel(name: str, measure: Measure, values: dict[str, float]) -> str:
         axis.set_xscale("log")
         axis.set_xlim(low / max(high / low, 2.0) ** 0.08, high * room)
         axis.minorticks_off()
-        _ticks(axis.xaxis, low, high * room)
+        ticks(axis.xaxis, low, high * room)
         axis.set_yticks(range(len(peers)), peers)
         axis.get_yticklabels()[0].set_fontweight("bold" if peers[0] == OURS else "normal")
         axis.set_ylim(len(peers) - 0.5, -0.5)
@@ -124,7 +124,7 @@ def dot_panel(name: str, measure: Measure, values: dict[str, float]) -> str:
     what = f"{measure.title}: " + "; ".join(
         f"{peer} {digits(value, measure)} {measure.unit}" for peer, value in values.items()
     )
-    return _svg(name, (WIDTH, 0.24 * len(peers) + 0.75), draw, heading(measure), what)
+    return panel(name, (WIDTH, 0.24 * len(peers) + 0.75), draw, heading(measure), what)
 
 
 def legend_key(name: str, peer: str) -> str:
@@ -135,7 +135,7 @@ def legend_key(name: str, peer: str) -> str:
         axis.set_axis_off()
         axis.set_xlim(0, 1)
 
-    return _svg(name, (0.56, 0.16), draw, "", peer)
+    return panel(name, (0.56, 0.16), draw, "", peer)
 
 
 def heading(measure: Measure) -> str:
@@ -168,10 +168,10 @@ def _value_axis(axis: Any, measure: Measure, values: list[float]) -> None:
     axis.axes.set_yscale("log")
     axis.axes.set_ylim(low, high)
     axis.axes.minorticks_off()
-    _ticks(axis, low, high)
+    ticks(axis, low, high)
 
 
-def _ticks(axis: Any, low: float, high: float) -> None:
+def ticks(axis: Any, low: float, high: float) -> None:
     """Labels at round numbers, as dense as there is room."""
     ticker = load("matplotlib.ticker", "the page of a benchmark")
     decades = math.log10(high / low)
@@ -181,10 +181,10 @@ def _ticks(axis: Any, low: float, high: float) -> None:
     axis.set_major_formatter(ticker.FuncFormatter(lambda v, _: short(v)))
 
 
-def _svg(
+def panel(
     name: str, size: tuple[float, float], draw: Callable[[Any], None], title: str, what: str
 ) -> str:
-    """Draw one axis with a title."""
+    """A plot of one axis with a title; ``what`` says it to those who cannot see it."""
 
     def draw_axis(figure: Any) -> None:
         axis = figure.add_subplot()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gpuboost.atomic_files import atomic_write
 from gpuboost.benchmarks import figures, findings, report
 from gpuboost.benchmarks.driver import FAR_BEHIND
 from gpuboost.benchmarks.figures import Series
@@ -13,6 +12,7 @@ from gpuboost.benchmarks.findings import LOSS, MEASURES, Measure, amount
 from gpuboost.benchmarks.peers import OURS, PEERS
 from gpuboost.benchmarks.report import Row
 from gpuboost.benchmarks.sweeps import FACTORS, Point
+from gpuboost.benchmarks.timing import write_text
 from gpuboost.optional import load
 from gpuboost.report import page_style
 
@@ -91,23 +91,30 @@ def check_record(record: Any, name: str) -> None:
 
 def write_page(record: Row, path: Path) -> None:
     """Write the page."""
-    text = render(record)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(path) as file:
-        file.write(text.encode("utf-8"))
+    write_text(path, render(record))
 
 
 def render(record: Row) -> str:
     """The page as text."""
-    jinja2 = load("jinja2", "the page of a benchmark")
+    return template("page.html", HERE).render(content(record))
+
+
+def template(name: str, *folders: Path) -> Any:
+    """A template of a page; it may take parts from any of the folders."""
+    jinja2 = load("jinja2", "the page")
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE),
+        loader=jinja2.FileSystemLoader(folders),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    return environment.get_template("page.html").render(content(record))
+    return environment.get_template(name)
+
+
+def style() -> str:
+    """The style sheet of pages with measurements."""
+    return page_style() + (HERE / "page.css").read_text(encoding="utf-8")
 
 
 def content(record: Row) -> dict[str, Any]:
@@ -117,7 +124,7 @@ def content(record: Row) -> dict[str, Any]:
     sweeps = {factor: record["sweeps"][factor] for factor in FACTORS if factor in record["sweeps"]}
     swept = {(p["workload"], p["threads"]) for points in sweeps.values() for p in points}
     return {
-        "style": page_style() + (HERE / "page.css").read_text(encoding="utf-8"),
+        "style": style(),
         "record": record,
         "machine": machine,
         "commit": report.short_commit(machine),

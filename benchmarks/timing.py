@@ -32,6 +32,8 @@ DISTRIBUTIONS = {
     "catboost": ("catboost",),
     "scikit-learn": ("scikit-learn",),
     "chimeraboost": ("chimeraboost",),
+    "cupy": ("cupy-cuda13x", "cupy-cuda12x"),
+    "numba-cuda": ("numba-cuda",),
 }
 
 
@@ -181,6 +183,11 @@ def with_ending(path: Path, ending: str) -> Path:
 
 def write_json(path: Path, record: Any) -> None:
     """Write a record; the file is complete or not there, also if the run is interrupted."""
+    write_text(path, json.dumps(record, indent=1) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that is complete or not there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as file:
-        file.write((json.dumps(record, indent=1) + "\n").encode())
+        file.write(text.encode("utf-8"))

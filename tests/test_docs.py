@@ -8,11 +8,13 @@ is the one language that is not run."""
 
 import ast
 import doctest
+import json
 import os
 import re
 import subprocess
 import sys
 import textwrap
+import types
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +26,7 @@ from gpuboost.cli import COMMANDS
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+NOTEBOOK = ROOT / "examples" / "first_gpu_run.ipynb"
 LANGUAGES = {"python", "pycon", "bash", "text"}
 #: Parts of the site in the form of fenced blocks; none of them can hold code.
 DIRECTIVES = {
@@ -155,6 +158,51 @@ def test_examples_run(example, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout, "an example shows something"
+
+
+# --- the notebook
+
+
+def cells_of(notebook, kind):
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == kind]
+
+
+def test_the_notebook_is_well_formed():
+    """Version 4.5 of the format, without outputs; the keys that it prescribes."""
+    notebook = json.loads(NOTEBOOK.read_text())
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+    assert set(notebook) == {"cells", "metadata", "nbformat", "nbformat_minor"}
+    code, text = cells_of(notebook, "code"), cells_of(notebook, "markdown")
+    assert len(code) + len(text) == len(notebook["cells"])
+    assert len({cell["id"] for cell in notebook["cells"]}) == len(notebook["cells"])
+    for cell in code:
+        assert set(cell) == {"cell_type", "execution_count", "id", "metadata", "outputs", "source"}
+        assert cell["outputs"] == [] and cell["execution_count"] is None
+    for cell in text:
+        assert set(cell) == {"cell_type", "id", "metadata", "source"}
+    sources = "".join("".join(cell["source"]) for cell in code)
+    assert "gpuboost doctor --full" in sources and "pip install gpuboost" not in sources
+
+
+def test_the_python_cells_of_the_notebook_run(monkeypatch, capsys):
+    """On the emulated device, with fewer rows and trees; shell commands and installations aside."""
+    monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
+    monkeypatch.chdir(NOTEBOOK.parent)
+    shown = types.ModuleType("IPython.display")
+    shown.HTML = str
+    monkeypatch.setitem(sys.modules, "IPython.display", shown)
+    names, n_run = {"__name__": "__main__"}, 0
+    for cell in cells_of(json.loads(NOTEBOOK.read_text()), "code"):
+        source = "".join(cell["source"])
+        if source.startswith(("!", "%")):
+            continue
+        for large, small in (("ROWS = 1_000_000", "ROWS = 500"), ("=50, max_depth=6", "=2")):
+            source = source.replace(large, small)
+        exec(compile(source, str(NOTEBOOK), "exec"), names)
+        n_run += 1
+    assert n_run >= 6 and set(names["fingerprints"]) == {"cpu", "cuda"}
+    assert names["ROWS"] == 500 and names["model"].n_estimators == 2
+    assert names["checkout"] == ROOT
 
 
 def anchors_of(page):

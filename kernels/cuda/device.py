@@ -26,7 +26,7 @@ def missing(index):
         try:
             import cupy as _  # noqa: F401
         except (ImportError, RuntimeError) as error:
-            return f"CuPy cannot be imported ({error}); install it with {INSTALL}"
+            return _import_problem("CuPy", "cupy", error)
     try:
         n = cupy().cuda.runtime.getDeviceCount()
     except RuntimeError as error:  # CuPy's errors are RuntimeErrors
@@ -42,5 +42,12 @@ def missing(index):
         try:
             import numba.cuda  # noqa: F401
         except (ImportError, RuntimeError) as error:
-            return f"numba-cuda cannot be imported ({error}); install it with {INSTALL}"
+            return _import_problem("numba-cuda", "numba.cuda", error)
     return None
+
+
+def _import_problem(name, module, error):
+    """What to say of a package that cannot be imported; to install it only if it is not there."""
+    if isinstance(error, ModuleNotFoundError) and error.name in (module, None):
+        return f"{name} cannot be imported ({error}); install it with {INSTALL}"
+    return f"{name} is installed, but cannot be imported ({error})"

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from gpuboost.kernels.cuda.compiler import Kernels
 from gpuboost.kernels.cuda.device import cupy
+from gpuboost.kernels.cuda.rowwise import THREADS, RowKernel
 
 
 @contextmanager
@@ -24,20 +25,41 @@ def device_seconds():
 
 
 @contextmanager
-def kernel_seconds():
-    """{kernel: seconds of all its launches in the block}, for the CUDA C++ kernels.
+def each_launch(around):
+    """``around(name, grid)`` is a context manager: it is entered around each launch in the block.
 
-    Each is waited for: not for use in training.
+    For kernels that are launched one by one, not for those of a graph that is replayed.
     """
-    seconds, launch = {}, Kernels.launch
+    launch, launch_rows = Kernels.launch, RowKernel.__call__
 
-    def timed(self, file, name, *args):
+    def watched(self, file, name, grid, *args):
+        with around(name, grid):
+            launch(self, file, name, grid, *args)
+
+    def watched_rows(self, n, *args):
+        with around(self.name, (-(-n // THREADS),)):
+            launch_rows(self, n, *args)
+
+    Kernels.launch, RowKernel.__call__ = watched, watched_rows
+    try:
+        yield
+    finally:
+        Kernels.launch, RowKernel.__call__ = launch, launch_rows
+
+
+@contextmanager
+def kernel_seconds():
+    """{kernel: seconds of all its launches in the block}.
+
+    Each launch is waited for: not for use in training.
+    """
+    seconds = {}
+
+    @contextmanager
+    def timed(name, grid):
         with device_seconds() as launch_seconds:
-            launch(self, file, name, *args)
+            yield
         seconds[name] = seconds.get(name, 0.0) + launch_seconds[0]
 
-    Kernels.launch = timed
-    try:
+    with each_launch(timed):
         yield seconds
-    finally:
-        Kernels.launch = launch

@@ -1,5 +1,7 @@
 """Which device there is, and what is missing."""
 
+import sys
+
 import pytest
 
 from gpuboost.kernels.cuda.device import INSTALL, cupy, emulated, missing
@@ -37,6 +39,16 @@ def test_what_is_missing(monkeypatch, n_devices, index, problem):
 
 def test_without_cupy_the_words_say_what_to_install(monkeypatch):
     monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "0")
-    monkeypatch.setitem(__import__("sys").modules, "cupy", None)
+    monkeypatch.setitem(sys.modules, "cupy", None)
     problem = missing(0)
     assert problem.startswith("CuPy cannot be imported") and problem.endswith(INSTALL)
+
+
+def test_what_is_installed_is_not_to_be_installed(monkeypatch, tmp_path):
+    monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "0")
+    (tmp_path / "cupy.py").write_text("raise ImportError('libcudart.so.12: no such file')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    assert missing(0) == (
+        "CuPy is installed, but cannot be imported (libcudart.so.12: no such file)"
+    )

@@ -1,11 +1,14 @@
 """Times of kernels on the device."""
 
+from contextlib import contextmanager
+
 import pytest
 import workload
 
 from gpuboost import GPUBoostRegressor
 from gpuboost.kernels.cuda.compiler import Kernels
-from gpuboost.kernels.cuda.timing import device_seconds, kernel_seconds
+from gpuboost.kernels.cuda.rowwise import RowKernel
+from gpuboost.kernels.cuda.timing import device_seconds, each_launch, kernel_seconds
 
 pytestmark = pytest.mark.usefixtures("emulated")
 
@@ -31,3 +34,20 @@ def test_one_number_once_the_block_has_ended():
     with device_seconds() as seconds:
         assert seconds == []
     assert len(seconds) == 1 and seconds[0] >= 0
+
+
+def test_what_goes_around_each_launch_sees_all_kernels():
+    x, signal, _ = workload.data(n=300)
+    launch, launch_rows, seen = Kernels.launch, RowKernel.__call__, []
+
+    @contextmanager
+    def noted(name, grid):
+        seen.append((name, grid))
+        yield
+
+    with each_launch(noted):
+        GPUBoostRegressor(n_estimators=1, max_depth=2, device="cuda").fit(x, signal)
+    assert (Kernels.launch, RowKernel.__call__) == (launch, launch_rows)
+    grids = dict(seen)
+    assert grids["choose"] == (1,) and grids["row_gradients"] == (2,)
+    assert len([name for name, _ in seen if name == "settle"]) == 2

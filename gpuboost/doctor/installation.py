@@ -37,6 +37,11 @@ PACKAGES = (
     "cupy-cuda12x",
     "cupy-cuda13x",
 )
+#: What the extras for GPUs install, CuPy first.
+EXTRA_PACKAGES = {
+    "cuda12": ("cupy-cuda12x", "numba-cuda"),
+    "cuda13": ("cupy-cuda13x", "numba-cuda"),
+}
 EXTRAS = ("matplotlib", "jinja2", "pyarrow")
 
 
@@ -106,22 +111,29 @@ def _no_cuda(problem: str) -> Finding:
     """No device, which is fine; a device that cannot be used is not."""
     driver = _driver()
     if driver is None:
-        return Finding(
-            "cuda",
-            True,
-            "no NVIDIA driver, so training is on the CPU (where there is a GPU: pip install "
-            '".[cuda12]" or ".[cuda13]")',
+        what_to_do = (
+            ""
+            if _installed("cuda12") or _installed("cuda13")
+            else ' (where there is a GPU: pip install ".[cuda12]" or ".[cuda13]")'
         )
-    extra = "cuda13" if driver[0] >= 13000 else "cuda12"
+        return Finding("cuda", True, f"no NVIDIA driver, so training is on the CPU{what_to_do}")
+    extra, other = ("cuda13", "cuda12") if driver[0] >= 13000 else ("cuda12", "cuda13")
     description = (
         f"driver for CUDA {driver[0] // 1000}.{driver[0] % 1000 // 10} with {driver[1]} "
         f"device{'s' if driver[1] != 1 else ''}"
     )
-    return Finding(
-        "cuda",
-        driver[1] == 0,
-        f'{description}, not used: {problem}\n     For this driver: pip install ".[{extra}]"',
-    )
+    if _installed(extra):
+        advice = f'What ".[{extra}]" installs is there. {ADVICE}'
+    elif _version(package := EXTRA_PACKAGES[other][0]):
+        advice = f'For this driver: pip uninstall {package}, then pip install ".[{extra}]"'
+    else:
+        advice = f'For this driver: pip install ".[{extra}]"'
+    return Finding("cuda", driver[1] == 0, f"{description}, not used: {problem}\n     {advice}")
+
+
+def _installed(extra: str) -> bool:
+    """Whether the packages of an extra are there."""
+    return all(_version(package) for package in EXTRA_PACKAGES[extra])
 
 
 def _driver() -> tuple[int, int] | None:

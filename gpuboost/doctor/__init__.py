@@ -1,0 +1,1 @@
+"""Checks of an installation and, with ``--full``, of everything that a GPU does."""
