@@ -82,8 +82,8 @@ def bit_patterns(kind):
     some |= {2 ** (bits - 1) + k for k in (-2, -1, 0, 1, 2)}
     if kind[0] == "f":
         floats = [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 3.7, 1e-40, -1e-310, 2.0**31,
-                  -(2.0**31), 2.0**32, 2.0**63, -(2.0**63), 2.0**64, 1e30, np.inf, -np.inf, np.nan, 5e-324,
-                  1.4e-45, 1.1754944e-38, 2.0**-126, 2.0**-1022]  # fmt: skip
+                  -(2.0**31), 2.0**32, 2.0**63, -(2.0**63), 2.0**64, 1e30, np.inf, -np.inf,
+                  np.nan, 5e-324, 1.4e-45, 1.1754944e-38, 2.0**-126, 2.0**-1022]  # fmt: skip
         with np.errstate(over="ignore"):
             some |= set(np.array(floats, f"f{bits // 8}").view(f"u{bits // 8}").tolist())
             near = rng.normal(scale=100, size=12).astype(f"f{bits // 8}")

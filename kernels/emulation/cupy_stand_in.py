@@ -426,8 +426,6 @@ class _Event:
 
 
 class _Device:
-    compute_capability = "80"
-
     def __init__(self, number=None):
         self.id = _current.device if number is None else int(number)
         self._before = []
@@ -445,6 +443,10 @@ class _Device:
 
     def synchronize(self):
         counters.synchronizations += 1
+
+    @property
+    def compute_capability(self):
+        return (settings.ptx or "sm_80").removeprefix("sm_")
 
     @property
     def attributes(self):

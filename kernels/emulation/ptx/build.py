@@ -47,5 +47,5 @@ def essential(text):
 
     Compilers write the same kernels for many architectures, which are then compiled once.
     """
-    text = re.sub(r"//[^\n]*", "", text.rstrip("\0"))
+    text = re.sub(r"//[^\n]*", "", text)
     return re.sub(r"^\.(version|target)[^\n]*", r".\1", text, flags=re.M)

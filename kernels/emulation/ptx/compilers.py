@@ -38,7 +38,7 @@ def compile_cubin(version, source, architecture, options):
 def compile_ptx(version, source, architecture, options):
     """PTX of a source."""
     text, _ = _compile(version, source, (*options, f"-arch=compute_{architecture}"), "PTX")
-    return text.decode()
+    return text.decode().rstrip("\0")
 
 
 def _compile(version, source, options, kind):

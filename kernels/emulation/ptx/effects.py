@@ -48,20 +48,19 @@ def _pointer(statement, place, space, n_bytes, writes):
     return f"generic_at({kernel.new_span()}, local, {address}, {n_bytes}, {line})"
 
 
-def _vector(op, operand):
-    """The registers of an operand; as many as the opcode says."""
+def _access(op, operand):
+    """(space, type, its bytes, registers) of a load or a store; as many as the opcode says."""
+    op.ignore(_HINTS)
+    space, kind = op.take(*_SPACES) or "generic", op.type()
     width = int((op.take("v2", "v4", "v8") or "v1")[1:])
     registers = split(operand[1:-1]) if operand.startswith("{") else [operand]
     if len(registers) != width:
         raise PtxError(f"{len(registers)} registers for {width} values")
-    return registers
+    return space, kind, SIZES[kind], registers
 
 
 def _ld(op, statement):
-    op.ignore(_HINTS)
-    space, kind = op.take(*_SPACES) or "generic", op.type()
-    targets = _vector(op, statement.operands[0])
-    size = SIZES[kind]
+    space, kind, size, targets = _access(op, statement.operands[0])
     pointer = _pointer(statement, 1, space, size * len(targets), writes=False)
     loads = " ".join(
         statement.write_to(target, kind, f"load<{C_TYPES[kind]}>(from + {i * size})")
@@ -71,16 +70,13 @@ def _ld(op, statement):
 
 
 def _st(op, statement):
-    op.ignore(_HINTS)
-    space, kind = op.take(*_SPACES) or "generic", op.type()
-    sources = _vector(op, statement.operands[1])
-    size = SIZES[kind]
+    space, kind, size, sources = _access(op, statement.operands[1])
     pointer = _pointer(statement, 0, space, size * len(sources), writes=True)
-    stores = []
-    for i, source in enumerate(sources):
-        statement.operands[1] = source
-        stores.append(f"store<{C_TYPES[kind]}>(to + {i * size}, {statement.read(1, kind)});")
-    return f"{{ u8* to = {pointer}; {' '.join(stores)} }}"
+    stores = " ".join(
+        f"store<{C_TYPES[kind]}>(to + {i * size}, {statement.read_from(source, kind)});"
+        for i, source in enumerate(sources)
+    )
+    return f"{{ u8* to = {pointer}; {stores} }}"
 
 
 _CHANGES = {

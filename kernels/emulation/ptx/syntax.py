@@ -103,7 +103,7 @@ class Module:
 
 def parse(text):
     """The module of a PTX text."""
-    text = _LINES.sub("", _without_comments(text.rstrip("\0")))
+    text = _LINES.sub("", _without_comments(text))
     ends_of_lines = [m.start() for m in re.finditer("\n", text)]
 
     def line_at(position):

@@ -185,7 +185,11 @@ class Statement:
 
     def read(self, i, kind):
         """C++ for the value of an operand, as a type."""
-        return read(self.kernel, self.operands[i], kind)
+        return self.read_from(self.operands[i], kind)
+
+    def read_from(self, operand, kind):
+        """C++ for the value of a part of an operand, as a type."""
+        return read(self.kernel, operand, kind)
 
     def write(self, i, kind, expression):
         """C++ that puts a value of a type into the register that an operand names."""

@@ -394,10 +394,10 @@ def _mov(op, statement):
     if source.startswith("{"):
         parts = split(source[1:-1])
         width = _bits(kind) // len(parts)
-        terms = []
-        for i, part in enumerate(parts):
-            statement.operands[1] = part
-            terms.append(f"(u64){statement.read(1, f'u{width}')} << {i * width}")
+        terms = (
+            f"(u64){statement.read_from(part, f'u{width}')} << {i * width}"
+            for i, part in enumerate(parts)
+        )
         return statement.write(0, _unsigned(kind), " | ".join(terms))
     if kind == "pred":
         return statement.write(0, kind, statement.read(1, kind))

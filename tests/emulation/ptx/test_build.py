@@ -14,7 +14,7 @@ def test_texts_that_differ_in_their_target_alone_are_one_library(tmp_path, monke
     monkeypatch.setenv("GPUBOOST_CACHE_DIR", str(tmp_path))
     first = build(text(75, "one"))
     written = first.stat().st_mtime_ns
-    assert build(text(90, "another") + "\0") == first
+    assert build(text(90, "another")) == first
     assert first.stat().st_mtime_ns == written
     assert build(text(90, "x").replace("nothing", "other")) != first
     readable = first.with_suffix(".ptx").read_text()
