@@ -85,9 +85,24 @@ class RowKernel:
         from gpuboost.kernels.emulation.control import counters, settings
 
         counters.launched(self.name)
-        first, step = _visiting_order(n, settings.order, settings.seed)
         arrays = (a.view(np.ndarray) if isinstance(a, np.ndarray) else a for a in args)
+        if settings.ptx:
+            self._run_ptx(n, list(arrays))
+            return
+        first, step = _visiting_order(n, settings.order, settings.seed)
         _loop(self.body)(n, first, step, *arrays)
+
+    def _run_ptx(self, n, values):
+        from gpuboost.kernels.emulation.cupy_stand_in import spans
+        from gpuboost.kernels.emulation.ptx import device
+
+        flat = [np.int64(n), *(part for value in values for part in _flatten(value))]
+        arguments = [
+            (np.uint64(a.ctypes.data) if isinstance(a, np.ndarray) else a).tobytes() for a in flat
+        ]
+        signature = tuple(_numba_type(value) for value in values)
+        grid, block = (-(-n // THREADS), 1, 1), (THREADS, 1, 1)
+        device.run_row_kernel(self, signature, grid, block, arguments, spans())
 
 
 @functools.cache
@@ -185,8 +200,12 @@ def without_fma(ptx):
     return re.sub(r"(?<![\w.])(mul|add|sub)((?:\.ftz)?(?:\.sat)?\.f(?:32|64))\b", r"\1.rn\2", ptx)
 
 
+def _is_array(value):
+    return isinstance(value, np.ndarray) or hasattr(value, "__cuda_array_interface__")
+
+
 def _numba_type(value):
-    if hasattr(value, "__cuda_array_interface__"):
+    if _is_array(value):
         return numba.types.Array(
             numba.from_dtype(value.dtype), value.ndim, "C" if value.flags.c_contiguous else "A"
         )
@@ -198,7 +217,7 @@ def _flatten(value):
 
     An array is (meminfo, parent, items, item size, data, shape, strides).
     """
-    if not hasattr(value, "__cuda_array_interface__"):
+    if not _is_array(value):
         return [value]
     numbers = [0, 0, value.size, value.dtype.itemsize]
     return [

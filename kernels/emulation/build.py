@@ -24,6 +24,8 @@ FLAGS = [
     "-fno-strict-aliasing",
     "-w",
 ]
+HEADERS = (HERE / "cuda_on_cpu.h", HERE / "fibers.h")
+LINK = ("-shared", "-Wl,-Bsymbolic")
 #: Instrumentation of check and count mode. The hooks it calls are ours (runtime.cpp); libtsan and
 #: libubsan are not linked.
 CHECKS = [
@@ -37,18 +39,22 @@ def build(source, options, checked):
     """Path of the library of a source; ``checked`` adds what check and count mode need."""
     defines = [o for o in options if o.startswith("-D")]
     checks = CHECKS if checked else []
-    runtime = _kept("runtime", ".o", (HERE / "runtime.cpp").read_text(), [*checks[:1], "-c"], [])
-    kernels = _kept("kernels", ".o", translate(source), [*defines, *checks, "-c"], [])
+    runtime_text = (HERE / "runtime.cpp").read_text()
+    runtime = kept("runtime", ".o", runtime_text, [*FLAGS, *checks[:1], "-c"], HEADERS)
+    kernels = kept("kernels", ".o", translate(source), [*FLAGS, *defines, *checks, "-c"], HEADERS)
     # linked without the flags of the checks, which would bring in the sanitizers' own libraries
-    return _kept("library", ".so", "", ["-shared", "-Wl,-Bsymbolic"], [str(kernels), str(runtime)])
+    return kept("library", ".so", "", [*FLAGS, *LINK], HEADERS, [str(kernels), str(runtime)])
 
 
-def _kept(name, suffix, text, flags, objects):
-    """Compile a text unless that has been done before; returns the path of the result."""
-    header = (HERE / "cuda_on_cpu.h").read_text()
-    key = hashlib.sha256(
-        "\0".join((text, header, repr(flags + objects + FLAGS))).encode()
-    ).hexdigest()[:20]
+def kept(name, suffix, source, flags, depends, objects=(), translate=str):
+    """Compile a source unless that has been done before; returns the path of the result.
+
+    ``depends`` are further files that the result depends on, the first in the folder of headers;
+    ``objects`` is what the result is linked to, and ``translate`` makes C++ of the source.
+    """
+    folder = depends[0].parent
+    texts = (source, *(file.read_text() for file in depends), repr([*flags, *objects]))
+    key = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:20]
     target = cache_folder("emulation") / f"{name}-{key}{suffix}"
     if target.exists():
         return target
@@ -57,18 +63,17 @@ def _kept(name, suffix, text, flags, objects):
         raise RuntimeError(
             "the emulated CUDA device needs g++: install it, for example with apt-get install g++"
         )
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / f"{name}.cpp"
-        source.write_text(text)
+    with tempfile.TemporaryDirectory() as scratch:
+        text, result = Path(scratch) / f"{name}.cpp", Path(scratch) / "result"
+        text.write_text(translate(source))
         command = [
             compiler,
-            *FLAGS,
-            f"-I{HERE}",
+            f"-I{folder}",
             *flags,
-            str(source),
+            str(text),
             *objects,
             "-o",
-            str(Path(folder) / "result"),
+            str(result),
         ]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
@@ -78,7 +83,7 @@ def _kept(name, suffix, text, flags, objects):
         # another process may do the same at the same time: whoever is last replaces a whole file by
         # a whole file
         beside = target.with_suffix(f".{os.getpid()}.tmp")
-        shutil.copy(Path(folder) / "result", beside)
+        shutil.copy(result, beside)
         os.replace(beside, target)
     return target
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field, fields, replace
 
 ORDERS = ("forward", "reverse", "random")
 MODES = ("fast", "check", "count")
+#: Architectures and compilers whose PTX can be run.
+ARCHITECTURES = tuple(f"sm_{n}" for n in (70, 75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121))
+COMPILERS = ("cu12", "cu13")
 
 
 @dataclass
@@ -16,6 +19,8 @@ class Settings:
     order: str = "forward"  # of threads in a block, and of blocks
     seed: int = 0
     mode: str = "fast"
+    ptx: str = ""  # architecture whose compiled kernels are run; "": the source, compiled by g++
+    nvrtc: str = "cu12"  # the compiler, if ptx says an architecture
     memory_bytes: int = 16 << 30
     shared_bytes: int = 48 << 10  # of a block, without opting in
     shared_bytes_optin: int = 163 << 10
@@ -24,7 +29,12 @@ class Settings:
 
     def check(self):
         """Raise if a value is unknown."""
-        for name, choices in (("order", ORDERS), ("mode", MODES)):
+        for name, choices in (
+            ("order", (*ORDERS, "preempted") if self.ptx else ORDERS),
+            ("mode", MODES[:1] if self.ptx else MODES),
+            ("ptx", ("", *ARCHITECTURES)),
+            ("nvrtc", COMPILERS),
+        ):
             value = getattr(self, name)
             if value not in choices:
                 raise ValueError(
@@ -36,7 +46,10 @@ settings = Settings(
     order=os.environ.get("GPUBOOST_EMULATE_ORDER", "forward"),
     seed=int(os.environ.get("GPUBOOST_EMULATE_SEED", "0")),
     mode=os.environ.get("GPUBOOST_EMULATE_MODE", "fast"),
+    ptx=os.environ.get("GPUBOOST_EMULATE_PTX", ""),
+    nvrtc=os.environ.get("GPUBOOST_EMULATE_NVRTC", "cu12"),
 )
+settings.check()
 
 
 @contextmanager

@@ -247,8 +247,13 @@ class Function:
             call()
 
     def _run(self, grid, block, values, shared_mem, keep_alive):
-        library = self.module.compile()
         counters.launched(self.name)
+        if settings.ptx:
+            run_compiled(
+                self.module.code, self.module.options, self.name, grid, block, values, shared_mem
+            )
+            return
+        library = self.module.compile()
         check, count = settings.mode == "check", settings.mode == "count"
         library.emulated_configure(
             _ORDER_NUMBERS[settings.order],
@@ -283,6 +288,20 @@ class Function:
             allocation.intact() for allocation in list(_allocations.values())
         ):
             raise RuntimeError(f"emulated device: {self.name} has written outside an array")
+
+
+def run_compiled(code, options, name, grid, block, values, shared_mem):
+    """Run the PTX of a kernel, as compilers for a GPU write it."""
+    from gpuboost.kernels.emulation.ptx import device
+
+    device.run_source(
+        code, options, name, grid, block, [v.tobytes() for v in values], shared_mem, spans()
+    )
+
+
+def spans():
+    """Where the arrays of the device begin and end, in ascending order."""
+    return sorted((a.address, a.address + a.n_bytes) for a in list(_allocations.values()))
 
 
 def _three(size):
@@ -407,8 +426,6 @@ class _Event:
 
 
 class _Device:
-    compute_capability = "80"
-
     def __init__(self, number=None):
         self.id = _current.device if number is None else int(number)
         self._before = []
@@ -426,6 +443,10 @@ class _Device:
 
     def synchronize(self):
         counters.synchronizations += 1
+
+    @property
+    def compute_capability(self):
+        return (settings.ptx or "sm_80").removeprefix("sm_")
 
     @property
     def attributes(self):

@@ -12,10 +12,7 @@
 #include <string>
 #include <unordered_map>
 #include <vector>
-#include <sys/mman.h>
-#ifndef __x86_64__
-#include <ucontext.h>
-#endif
+#include "fibers.h"
 
 // borders of the static shared memory of all kernels (absent if none has any), and of this library
 extern "C" {
@@ -33,25 +30,11 @@ dim3 block_size, grid_size;
 enum ThreadState { NEW, READY, AT_BARRIER, IN_WARP, DONE };
 enum Order { FORWARD, REVERSE, RANDOM };
 const unsigned WARP = 32;
-const size_t STACK_BYTES = 64 << 10;
-
-#ifdef __x86_64__
-// Save what a function call must keep, change stacks, restore. The stack of a new fiber is laid out
-// so that the first "return" enters it.
-extern "C" void switch_fiber(void** save, void* load);
-asm(".text\n.globl switch_fiber\n.hidden switch_fiber\n.type switch_fiber,@function\n"
-    "switch_fiber:\n"
-    " pushq %rbp\n pushq %rbx\n pushq %r12\n pushq %r13\n pushq %r14\n pushq %r15\n"
-    " movq %rsp, (%rdi)\n movq %rsi, %rsp\n"
-    " popq %r15\n popq %r14\n popq %r13\n popq %r12\n popq %rbx\n popq %rbp\n ret\n"
-    ".size switch_fiber, .-switch_fiber\n");
-#endif
 
 struct Thread {
     Position position;
     ThreadState state;
-    void* context;  // where it goes on
-    char* stack;
+    fibers::Fiber fiber;
     WarpOp op;
     unsigned mask;
     u64 value, result;
@@ -61,9 +44,7 @@ struct Thread {
 
 static std::vector<Thread> threads;
 static std::vector<unsigned> turn;  // thread numbers in the order of their turns
-static std::vector<char*> free_stacks;
 static Thread* running;
-static void* scheduler;
 static void (*kernel_body)(void*);
 static void* kernel_context;
 static const char* kernel_name;
@@ -89,15 +70,9 @@ static void arrange(std::vector<unsigned>& numbers, unsigned n) {
         for (unsigned i = n; i > 1; i--) std::swap(numbers[i - 1], numbers[random_number() % i]);
 }
 
-// --- fibers
+// --- threads
 
-static void leave() {  // back to the scheduler
-#ifdef __x86_64__
-    switch_fiber(&running->context, scheduler);
-#else
-    swapcontext((ucontext_t*)running->context, (ucontext_t*)scheduler);
-#endif
-}
+static void leave() { fibers::leave(running->fiber); }
 
 static void enter() {
     kernel_body(kernel_context);
@@ -106,51 +81,13 @@ static void enter() {
     for (;;) leave();
 }
 
-static char* take_stack() {
-    if (free_stacks.empty()) {
-        void* memory = mmap(0, STACK_BYTES, PROT_READ | PROT_WRITE,
-            MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-        free_stacks.push_back((char*)memory);
-    }
-    char* stack = free_stacks.back();
-    free_stacks.pop_back();
-    return stack;
-}
-
 static void resume(Thread& thread) {
     running = &thread;
     here = &thread.position;
-    if (thread.state == NEW) {
-        thread.stack = take_stack();
-#ifdef __x86_64__
-        void** top = (void**)(thread.stack + STACK_BYTES - 64);
-        *--top = nullptr;
-        *--top = (void*)enter;
-        for (int i = 0; i < 6; i++) *--top = nullptr;
-        thread.context = top;
-#else
-        ucontext_t* context = new ucontext_t;
-        getcontext(context);
-        context->uc_stack.ss_sp = thread.stack;
-        context->uc_stack.ss_size = STACK_BYTES;
-        makecontext(context, enter, 0);
-        thread.context = context;
-#endif
-    }
+    if (thread.state == NEW) fibers::create(thread.fiber, enter);
     thread.state = READY;
-#ifdef __x86_64__
-    switch_fiber(&scheduler, thread.context);
-#else
-    ucontext_t here;
-    scheduler = &here;
-    swapcontext(&here, (ucontext_t*)thread.context);
-#endif
-    if (thread.state == DONE) {
-        free_stacks.push_back(thread.stack);
-#ifndef __x86_64__
-        delete (ucontext_t*)thread.context;
-#endif
-    }
+    fibers::resume(thread.fiber);
+    if (thread.state == DONE) fibers::end(thread.fiber);
 }
 
 void fail(const char* message, int line) {
@@ -371,7 +308,8 @@ static void count_access(
 static void access(const void* pointer, unsigned size, AccessKind kind, const void* where) {
     if (!watching) return;
     const char* address = (const char*)pointer;
-    if (address >= running->stack && address < running->stack + STACK_BYTES) return;
+    const char* stack = running->fiber.stack;
+    if (address >= stack && address < stack + fibers::STACK_BYTES) return;
     // threadIdx
     if (address >= (const char*)threads.data()
         && address < (const char*)(threads.data() + threads.size()))
@@ -542,8 +480,7 @@ const char* launch(
         run_block();
         if (!failure.empty()) {
             for (Thread& thread : threads)
-                if (thread.state != NEW && thread.state != DONE)
-                    free_stacks.push_back(thread.stack);
+                if (thread.state != NEW && thread.state != DONE) fibers::end(thread.fiber);
             break;
         }
         if (counting) count_block();

@@ -1,21 +1,14 @@
-"""Compiling kernels as CuPy does, without a GPU.
+"""What compilers say about kernels: registers and spills, machine code, occupancy from a table."""
 
-NVRTC from its wheel, registers and spills from its log, occupancy from a table.
-"""
-
-import ctypes
-import functools
-import importlib
-import importlib.util
 import re
 import subprocess
 import tempfile
-import types
 from pathlib import Path
-from unittest import mock
 
 import numba
 import numpy as np
+
+from gpuboost.kernels.emulation.ptx.compilers import compile_row_kernel, in_wheel
 
 #: Architectures, and which NVRTC compiles for them.
 ARCHITECTURES = {
@@ -38,74 +31,6 @@ MULTIPROCESSOR = {
 }
 #: Shared memory that the system takes from each block, from Ampere on.
 RESERVED_SHARED = 1024
-
-
-def in_wheel(path):
-    """A file that one of NVIDIA's wheels installs; raises if it is not there.
-
-    The gate must not pass unseen.
-    """
-    spec = importlib.util.find_spec("nvidia")
-    for root in spec.submodule_search_locations if spec else ():
-        if (Path(root) / path).exists():
-            return str(Path(root) / path)
-    raise RuntimeError(f"nvidia/{path} is missing: the test extra installs it")
-
-
-@functools.cache
-def nvrtc(version):
-    """The compiler library of a CUDA version."""
-    return ctypes.CDLL(
-        in_wheel(
-            {"cu12": "cuda_nvrtc/lib/libnvrtc.so.12", "cu13": "cu13/lib/libnvrtc.so.13"}[version]
-        )
-    )
-
-
-def compile_cubin(version, source, architecture, options):
-    """(cubin, log) of a source, with the options that CuPy adds to its users'."""
-    return _compile(
-        version, source, (*options, f"-arch=sm_{architecture}", "--ptxas-options=-v"), "CUBIN"
-    )
-
-
-def compile_ptx(version, source, architecture, options):
-    """PTX of a source."""
-    return _compile(version, source, (*options, f"-arch=compute_{architecture}"), "PTX")[0].decode()
-
-
-def _compile(version, source, options, kind):
-    lib = nvrtc(version)
-    program = ctypes.c_void_p()
-    _check(
-        lib,
-        lib.nvrtcCreateProgram(
-            ctypes.byref(program), source.encode(), b"kernels.cu", 0, None, None
-        ),
-    )
-    all_options = [*options, "-ftz=true", "--device-as-default-execution-space"]
-    array = (ctypes.c_char_p * len(all_options))(*(o.encode() for o in all_options))
-    status = lib.nvrtcCompileProgram(program, len(all_options), array)
-    log = _text(lib, lib.nvrtcGetProgramLogSize, lib.nvrtcGetProgramLog, program).decode()
-    if status != 0:
-        raise AssertionError(f"{options}: {log}")
-    return _text(
-        lib, getattr(lib, f"nvrtcGet{kind}Size"), getattr(lib, f"nvrtcGet{kind}"), program
-    ), log
-
-
-def _text(lib, size_of, get, program):
-    size = ctypes.c_size_t()
-    _check(lib, size_of(program, ctypes.byref(size)))
-    buffer = ctypes.create_string_buffer(size.value)
-    _check(lib, get(program, buffer))
-    return buffer.raw
-
-
-def _check(lib, status):
-    if status != 0:
-        lib.nvrtcGetErrorString.restype = ctypes.c_char_p
-        raise RuntimeError(lib.nvrtcGetErrorString(status).decode())
 
 
 def usage(log):
@@ -156,19 +81,13 @@ def sass(cubin):
 
 def row_kernel_ptx(kernel, arguments, architecture):
     """PTX of a row kernel for arguments given as numpy arrays and scalars."""
-    importlib.import_module("numba.cuda")  # the name that is replaced below
-    capability = architecture // 10, architecture % 10
-    here = types.SimpleNamespace(
-        compute_capability=capability
-    )  # numba asks the device that is not there
     signature = tuple(
         numba.types.Array(numba.from_dtype(a.dtype), a.ndim, "C" if a.flags.c_contiguous else "A")
         if isinstance(a, np.ndarray)
         else numba.typeof(a)
         for a in arguments
     )
-    with mock.patch("numba.cuda.dispatcher.get_current_device", lambda: here):
-        return kernel.ptx(signature, capability)[0]
+    return compile_row_kernel(kernel, signature, architecture)[0]
 
 
 def assemble(ptx, architecture):

@@ -19,6 +19,7 @@ import compiling
 
 from gpuboost.dtypes import GROWTH, NODE, WALK_NODE
 from gpuboost.kernels.cuda import binning, compiler, gradients, predict, rowwise
+from gpuboost.kernels.emulation.ptx import compilers
 from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import ROW_METRICS
 from gpuboost.scalar import rows
@@ -49,7 +50,7 @@ def threads_of(kernel, source):
 def measure(version, file, architecture):
     """{kernel: registers, spills, shared bytes, occupancy and its limit}."""
     source = compiler.source(file, 16, False)
-    _, log = compiling.compile_cubin(version, source, architecture, compiler.OPTIONS)
+    _, log = compilers.compile_cubin(version, source, architecture, compiler.OPTIONS)
     out = {}
     for kernel, (registers, spilled, shared) in compiling.usage(log).items():
         dynamic = DYNAMIC.get(kernel, 0)
@@ -102,7 +103,7 @@ def test_the_page_says_what_groups_of_features_take(group_features):
 
 @pytest.mark.parametrize("file", compiler.FILES)
 def test_no_multiplication_is_fused_with_an_addition(file):
-    assert "fma." not in compiling.compile_ptx(
+    assert "fma." not in compilers.compile_ptx(
         "cu12", compiler.source(file, 16, True), 80, compiler.OPTIONS
     )
 
@@ -110,7 +111,7 @@ def test_no_multiplication_is_fused_with_an_addition(file):
 @pytest.mark.parametrize("architecture", [75, 80, 86, 90, 120])
 @pytest.mark.parametrize("group_features", [4, 8, 16])
 def test_machine_code_of_the_histogram_loop(architecture, group_features):
-    cubin, _ = compiling.compile_cubin(
+    cubin, _ = compilers.compile_cubin(
         "cu12", compiler.source("histogram", group_features, False), architecture, compiler.OPTIONS
     )
     code = compiling.sass(cubin)["build_histograms"]

@@ -1,0 +1,266 @@
+"""Small trainings and predictions that together run every kernel, as far as possible every way.
+
+Each case is a function of the device that returns what must not depend on it.
+"""
+
+import ast
+import functools
+import re
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+
+from gpuboost import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GPUBoostClassifier,
+    GPUBoostRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from gpuboost.kernels.cuda import backend, compiler, gradients
+from gpuboost.kernels.emulation import control
+from gpuboost.kernels.emulation import cupy_stand_in as cupy
+from gpuboost.kernels.emulation.ptx import device as ptx_device
+from gpuboost.training import boosting as training
+
+#: Architectures that CI runs, and the compiler for each.
+TARGETS = (("sm_75", "cu12"), ("sm_80", "cu13"), ("sm_90", "cu12"), ("sm_100", "cu13"))
+ALL_TARGETS = tuple(
+    (f"sm_{n}", nvrtc)
+    for nvrtc in control.COMPILERS
+    for n in (70, 75, 80, 86, 89, 90, 100, 120)
+    if (n, nvrtc) != (70, "cu13")
+)
+ORDERS = (*control.ORDERS, "preempted")
+
+
+@functools.cache
+def data(n=1500, n_features=18, seed=0):
+    """Rows over two tiles, two groups of features, some values missing; targets and weights."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, n_features)).astype(np.float32)
+    x[:, 5] = np.round(x[:, 5])
+    signal = x[:, 0] + x[:, 5] * x[:, -1] + 0.3 * rng.normal(size=n)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    x[:, 3] = 7.0
+    return x, signal, rng.exponential(size=n) * (rng.random(n) > 0.1)
+
+
+def targets(signal, classes):
+    cuts = np.quantile(signal, np.arange(1, classes) / classes) if classes else None
+    return np.digitize(signal, cuts) if classes else signal
+
+
+PENALTIES = {
+    "reg_alpha": 0.3,
+    "max_delta_step": 0.4,
+    "min_split_gain": 0.01,
+    "min_child_weight": 0.5,
+}
+DRAWN_COLUMNS = {"colsample_bytree": 0.8, "colsample_bylevel": 0.8, "colsample_bynode": 0.8}
+
+
+def boosting(classes, *, n=1500, missing=True, weighted=False, evals=(), **options):
+    def fit(device):
+        x, signal, weight = data(n)
+        x = x if missing else np.nan_to_num(x)
+        y = targets(signal, classes)
+        kind = GPUBoostClassifier if classes else GPUBoostRegressor
+        every = {"n_estimators": 3, "random_state": 3, **options}
+        if evals:
+            every["eval_metric"] = list(evals)
+        model = kind(device=device, **every)
+        held_out = {"eval_set": (x[:400], y[:400])} if evals else {}
+        model.fit(x, y, sample_weight=weight if weighted else None, **held_out)
+        return model.fingerprint(), model.evals_result_
+
+    return fit
+
+
+def rounded_at_random(device):
+    """As with so many rows that sums of gradients rounded to nearest could drift."""
+    with mock.patch.object(training, "NEAREST_ROWS", 100):
+        return boosting(0, max_depth=3, weighted=True)(device)
+
+
+def on_device(classes, dtype, weighted):
+    """Arrays on the device go in: cuts and bins are made there, and predictions."""
+
+    def fit(device):
+        x, signal, weight = data(1100, 6, seed=1)
+        x, y = np.nan_to_num(100 * x).astype(dtype), targets(signal, classes)
+        if dtype != np.int64:
+            x[::7, 2] = np.nan
+        there = cupy.asarray if device == "cuda" else np.asarray
+        kind = GPUBoostClassifier if classes else GPUBoostRegressor
+        model = kind(n_estimators=2, max_depth=3, max_bins=40, random_state=1, device=device)
+        model.fit(there(x), there(y), sample_weight=there(weight) if weighted else None)
+        names = ("predict", "predict_proba") if classes else ("predict",)
+        answers = [cupy.asnumpy(getattr(model, name)(there(x))).tobytes() for name in names]
+        return model.fingerprint(), answers
+
+    return fit
+
+
+def host_rows(device):
+    """Predictions for many rows on the host are made on the device, too."""
+    x, signal, _ = data()
+    y = targets(signal, 3)
+    model = GPUBoostClassifier(n_estimators=2, max_depth=3, device=device).fit(x, y)
+    with mock.patch.object(backend, "FEW_ROWS", 100):
+        return model.predict_proba(x).tobytes(), model.predict(np.float64(x)).tobytes()
+
+
+def classical(kind, classes, *, n=500, missing=True, weighted=True, outputs=1, **options):
+    def fit(device):
+        x, signal, weight = data(n)
+        x = x if missing else np.nan_to_num(x)
+        y = targets(signal, classes)
+        if options.get("criterion") == "poisson":
+            y = np.abs(y)
+        if outputs > 1:
+            y = np.stack([np.roll(y, k) for k in range(outputs)], axis=1)
+        every = {"max_depth": 4, "max_bins": 60, "random_state": 3, "device": device, **options}
+        model = kind(**every).fit(x, y, sample_weight=weight if weighted else None)
+        return model.fingerprint(), model.predict(x).tobytes()
+
+    return fit
+
+
+def centred_in_group(y, raw, rows, g, h, slope):
+    """A loss of groups: residuals about their mean."""
+    mean = 0.0
+    for i in range(rows.shape[0]):
+        mean += raw[0, rows[i]] - y[rows[i]]
+    mean /= rows.shape[0]
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        g[0, row] = slope * (raw[0, row] - y[row] - mean)
+        h[0, row] = slope
+
+
+def loss_of_groups(device):
+    """Its kernel alone: ``device`` "cpu" is the body as a loop."""
+    _, y, _ = data()
+    raw, none = np.full((1, len(y)), 0.25), np.empty((0, len(y)))
+    rows = np.arange(len(y))[::-1].astype(np.int32)
+    begin = np.arange(0, len(y) + 1, 10).astype(np.int64)
+    g, h = cupy.zeros(raw.shape), cupy.zeros(raw.shape)
+    host = control.configure(ptx="", order="forward")
+    with host if device == "cpu" else control.configure():
+        gradients.group_gradients(centred_in_group, 0)(
+            len(begin) - 1, *map(cupy.asarray, (y, raw, rows, begin, none)), g, h, np.float64(0.5)
+        )
+        return g.get().tobytes(), h.get().tobytes()
+
+
+FOREST = {"n_estimators": 2}
+BOOSTING = {
+    "depthwise, binary, weights, penalties, drawn columns": boosting(
+        2, weighted=True, max_depth=4, min_samples_leaf=3, evals=("logloss", "error"),
+        **PENALTIES, **DRAWN_COLUMNS,
+    ),
+    "depthwise, numbers": boosting(
+        0, max_depth=5, missing=False, max_bins=256, evals=("rmse", "mae"), n_estimators=2
+    ),
+    "depthwise, exponential, weights, penalties, drawn columns": boosting(
+        2, objective="exponential", max_depth=3, evals=("exponential",), weighted=True,
+        colsample_bynode=0.6, **PENALTIES,
+    ),
+    "leafwise, numbers, drawn rows, two leaves a step, penalties": boosting(
+        0, grow_policy="leafwise", max_leaves=9, leaves_per_step=2, subsample=0.6, **PENALTIES
+    ),
+    "leafwise, classes, rows counted": boosting(
+        3, grow_policy="leafwise", max_leaves=7, min_samples_leaf=4, subsample=0.8,
+        n_estimators=2, **DRAWN_COLUMNS,
+    ),
+    "symmetric, classes, rows counted, drawn columns": boosting(
+        3, grow_policy="symmetric", max_depth=3, min_samples_leaf=5,
+        evals=("mlogloss", "merror"), n_estimators=2, **DRAWN_COLUMNS,
+    ),
+    "depthwise, rounded at random": rounded_at_random,
+    "symmetric, numbers, weights, penalties": boosting(
+        0, grow_policy="symmetric", max_depth=4, weighted=True, **PENALTIES
+    ),
+}  # fmt: skip
+CLASSICAL = {
+    "forest, entropy": classical(RandomForestClassifier, 3, criterion="entropy", **FOREST),
+    "forest, gini, two outputs": classical(RandomForestClassifier, 2, outputs=2, **FOREST),
+    "forest, misclassification": classical(
+        RandomForestClassifier, 3, criterion="misclassification", missing=False, **FOREST
+    ),
+    "forest, numbers": classical(RandomForestRegressor, 0, min_samples_leaf=3, **FOREST),
+    "forest, counts": classical(RandomForestRegressor, 0, criterion="poisson", **FOREST),
+    "extra trees, classes": classical(ExtraTreesClassifier, 3, **FOREST),
+    "extra trees, numbers": classical(ExtraTreesRegressor, 0, outputs=2, **FOREST),
+    "decision tree, classes": classical(DecisionTreeClassifier, 2, splitter="hist"),
+    "decision tree, numbers": classical(DecisionTreeRegressor, 0, splitter="hist"),
+    "AdaBoost, classes": classical(AdaBoostClassifier, 3, splitter="hist", **FOREST),
+    "AdaBoost, numbers": classical(AdaBoostRegressor, 0, splitter="hist", **FOREST),
+}
+ARRAYS = {
+    "arrays on the device, float32, numbers": on_device(0, np.float32, False),
+    "arrays on the device, float64, weights, binary": on_device(2, np.float64, True),
+    "arrays on the device, integers, classes": on_device(3, np.int64, False),
+    "rows on the host": host_rows,
+    "a loss of groups": loss_of_groups,
+}
+CASES = {**BOOSTING, **CLASSICAL, **ARRAYS}
+
+
+@functools.cache
+def expected(name):
+    """What a case gives on the CPU."""
+    return CASES[name]("cpu")
+
+
+def agrees(name, target, order, seed=0):
+    """Whether a case gives the same with compiled kernels of a target, in an order."""
+    wanted = expected(name)
+    architecture, nvrtc = target
+    changes = {"ptx": architecture, "nvrtc": nvrtc, "order": order, "seed": seed}
+    with control.configure(n_multiprocessors=4, **changes):
+        return CASES[name]("cuda") == wanted
+
+
+# --- what there is to be run
+
+
+def kernels():
+    """Names of all kernels: those of the CUDA sources, and bodies with one thread a row."""
+    sources = "".join(compiler.source(name, 16, True) for name in compiler.FILES)
+    found = re.findall(r'extern "C"\s+__global__\s+void\s+[^{;]*?(\w+)\(\s', sources)
+    for path in Path(compiler.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "RowKernel":
+                found.append(node.args[0].id)
+    return set(found)
+
+
+def executed(target):
+    """Names of the kernels that have been launched for a target."""
+    number, nvrtc = int(target[0].removeprefix("sm_")), target[1]
+    return {
+        kernel for t, kernel in ptx_device.launches if (t.architecture, t.nvrtc) == (number, nvrtc)
+    }
+
+
+def coverage():
+    """{kernel: (basic blocks that have been run, basic blocks)} over all texts in use."""
+    ours, out = kernels(), {}
+    for (_, kernel, _), blocks in ptx_device.coverage().items():
+        if kernel in ours:
+            run, of = out.get(kernel, (0, 0))
+            out[kernel] = run + sum(blocks.values()), of + len(blocks)
+    return out
+
+
+def share(covered):
+    """The share of basic blocks that have been run."""
+    return sum(run for run, _ in covered.values()) / sum(of for _, of in covered.values())
