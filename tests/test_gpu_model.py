@@ -55,7 +55,7 @@ def test_the_counts_of_a_tree(monkeypatch):
     first = work.kernels.index("build_histograms")
     assert 20 < work.by_row[first, 1] < 80
     assert work.by_row[first, 2] > 0
-    assert by_name["settle"][1][1] == 0.0
+    assert by_name["choose"][1][1] == 0.0
     assert 50 < work.memory[1] < 150
     assert estimate(work, 10**9, GPUS["A100"])["build_histograms"].bound != "launch"
 

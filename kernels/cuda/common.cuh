@@ -1,5 +1,5 @@
-// What .cu files share: types, packed sums, the twins of gpuboost/scalar/formulas.py, tiles of rows,
-// scans over a block, and what happens to nodes of a growing tree.
+// What .cu files share: types, packed sums, the twins of gpuboost/scalar/formulas.py, tiles of
+// rows, scans over a block, and what happens to nodes of a growing tree.
 //
 // compiler.py puts in front of this file the constants (#define) and the records of
 // gpuboost/dtypes.py as C structs. No #include anywhere: NVRTC needs no headers then, and the same

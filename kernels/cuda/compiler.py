@@ -113,10 +113,11 @@ class Kernels:
 
         Scalars must be numpy scalars of the parameter's type.
         """
-        function = self._functions.get(name)
+        key = file, name
+        function = self._functions.get(key)
         if function is None:
-            function = self._functions[name] = module(file, *self._layout).get_function(name)
-            self._shared_room[name] = function.max_dynamic_shared_size_bytes
-        if shared_mem > self._shared_room[name]:
-            self._shared_room[name] = function.max_dynamic_shared_size_bytes = shared_mem
+            function = self._functions[key] = module(file, *self._layout).get_function(name)
+            self._shared_room[key] = function.max_dynamic_shared_size_bytes
+        if shared_mem > self._shared_room[key]:
+            self._shared_room[key] = function.max_dynamic_shared_size_bytes = shared_mem
         function(grid, block, args, shared_mem=shared_mem)

@@ -5,8 +5,8 @@
 // for each step
 //
 // choose runs in one block, and so does what divide_nodes does besides moving rows; work is spread
-// over the threads by node. All of it gives what kernels/cpu/growth.py gives: the nodes to split are
-// listed by id, children are numbered in that order, ties go to the lowest id.
+// over the threads by node. All of it gives what kernels/cpu/growth.py gives: the nodes to split
+// are listed by id, children are numbered in that order, ties go to the lowest id.
 
 // The rule of every choice here: the higher gain, among equals the lower place.
 __device__ __forceinline__ bool comes_first(
@@ -96,8 +96,8 @@ __device__ __forceinline__ void adopt_pairs(
 // All open nodes take the level's split; a node it would leave with too small a side stays whole
 // and is asked again. A warp takes a node.
 __device__ __forceinline__ void adopt_level(
-    Node* nodes, u64* ranks, int n_nodes, const Split* splits, int n_used, const int* n_bins, const i64* pool,
-    const int* count_pool, int n_features,
+    Node* nodes, u64* ranks, int n_nodes, const Split* splits, int n_used, const int* n_bins,
+    const i64* pool, const int* count_pool, int n_features,
     const Growth& p, int* free_slots, int& n_free, int* warp_sums)
 {
     __shared__ int winner;

@@ -38,8 +38,8 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) count_lefts(
     }
 }
 
-// Make the children of the chosen nodes and list the histograms that are due. All threads of a block
-// call it.
+// Make the children of the chosen nodes and list the histograms that are due. All threads of a
+// block call it.
 __device__ __forceinline__ void settle(
     Node* nodes, State* state, const Growth* growth, Pair* pairs, u64* ranks, const int* chosen,
     const int* n_left, int* free_slots, u8* masks, int* built, int* built_tiles, int n_used,
@@ -100,8 +100,8 @@ __device__ __forceinline__ void settle(
             const int level = p.order == SYMMETRIC ? before.level : nodes[id].depth;
             draw_columns(p, level, id, child, masks, n_used);
         }
-    // parents whose children are leaves still have a histogram; slots have been taken from the stack
-    // before any goes back to it
+    // parents whose children are leaves still have a histogram; slots have been taken from the
+    // stack before any goes back to it
     int n_free = before.n_free - n_pairs;
     for (int start = 0; start < before.n_chosen; start += blockDim.x) {
         const int c = start + threadIdx.x;

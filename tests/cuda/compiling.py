@@ -120,7 +120,7 @@ def n_fused(ptx, architecture):
     ptx = re.sub(r"\bdiv\.rn(\.f(?:32|64))\b", r"min\1", ptx)
     ptx = re.sub(r"\b(?:rcp|sqrt)\.rn(\.f(?:32|64))\b", r"abs\1", ptx)
     *_, cubin = assemble(ptx, architecture)
-    return len(re.findall(r"\b[DFH]FMA2?\b", "".join(sass(cubin).values())))
+    return len(re.findall(r"\b(?:DFMA|FFMA2?)\b", "".join(sass(cubin).values())))
 
 
 def may_be_fused(ptx):

@@ -50,4 +50,4 @@ def test_what_goes_around_each_launch_sees_all_kernels():
     assert (Kernels.launch, RowKernel.__call__) == (launch, launch_rows)
     grids = dict(seen)
     assert grids["choose"] == (1,) and grids["row_gradients"] == (2,)
-    assert len([name for name, _ in seen if name == "settle"]) == 2
+    assert len([name for name, _ in seen if name == "divide_nodes"]) == 2
