@@ -169,7 +169,7 @@ def large_first(nodes: HostArray) -> tuple[HostArray, int]:
 
 
 def number_tiles(nodes: HostArray, n_large: int) -> int:
-    """Number the tiles of the large nodes, which come first, through; returns how many there are."""
+    """Number the tiles of the large nodes, which come first; returns how many tiles there are."""
     large = nodes[:n_large]
     n_tiles = -(-(large["end"] - large["begin"]) // TILE_ROWS)
     nodes["first_tile"][:n_large] = np.cumsum(n_tiles) - n_tiles
@@ -209,7 +209,8 @@ class TreeSteps:
         self.slot_bytes = max(1, *(search.bytes_of_slot for search in searches))
         free, _ = backend.device.mem_info
         self.sum_bytes = max(self.slot_bytes, min(SUM_BYTES, free // 8))
-        self.splits, self.split_sets = None, None  # of the nodes opened last
+        self.splits: DeviceArray = None  # of the nodes opened last
+        self.split_sets: DeviceArray = None
         self.places = np.empty(0, np.int64)  # where these are
         self._allocate(jobs)
         self.all_branches = np.empty(0, BRANCH)  # how the nodes came about, by their numbers

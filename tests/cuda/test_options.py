@@ -32,12 +32,14 @@ PAGE = ROOT / "docs" / "options.md"
 WORKS, SAME = "works", "same model"
 #: Stand for data that are not a parameter of the estimator.
 WEIGHTS, MISSING, OUTPUTS, ON_DEVICE = "weights", "missing", "outputs", "on device"
+MANY = "many"
 AFTER = "after"  # another fit with these options
 DATA = {
     WEIGHTS: "`sample_weight`",
     MISSING: "missing values in X",
     OUTPUTS: "y of two outputs",
     ON_DEVICE: "X on the device",
+    MANY: "y of 40 classes, or 40 outputs",
 }
 #: Parameters that do not change the trees.
 SAME_MODEL = {
@@ -50,7 +52,7 @@ SAME_MODEL = {
 EVERYWHERE = [
     {"device": None},
     {"n_jobs": 2},
-    *({name: True} for name in DATA),
+    *({name: True} for name in DATA if name != MANY),
 ]
 BOOSTING = [
     {"objective": "squared_error"},
@@ -108,6 +110,7 @@ CLASSICAL = [
     {"categorical_split": "exhaustive", "categorical_features": [1]},
     {"max_bins": 16},
     {"class_weight": "balanced"},
+    {MANY: True},
 ]
 TREES = [
     {"ccp_alpha": 0.05},
@@ -207,11 +210,6 @@ TOGETHER = {
         {"classes": 1},
     ],
 }
-#: What CUDA alone refuses because of the data.
-ON_CUDA = [
-    (("Decision trees", "Forests", "AdaBoost"), {"classes": 40}),
-    (("Decision trees", "Forests"), {"n_outputs": 40}),
-]
 #: Not a value of any parameter.
 NONSENSE = "nonsense"
 
@@ -232,15 +230,16 @@ def make(kind, options):
     signal = x[:, 0] + (x[:, 1] % 2) + x[:, 2] * x[:, 5] + 0.3 * rng.normal(size=n)
     if options.pop(MISSING, False):
         x[rng.random(x.shape) < 0.1] = np.nan
-    classes = options.pop("classes", 2 if boosts else 3)
+    many = options.pop(MANY, False)
+    classes = options.pop("classes", 40 if many else 2 if boosts else 3)
     if is_classifier(kind()):
         y = np.digitize(signal, np.quantile(signal, np.arange(2, classes + 1) / (classes + 1)))
     else:
         y = signal if options.pop("negative", False) else signal - signal.min()
     if options.pop(OUTPUTS, False):
         y = np.stack([y, y[::-1]], axis=1)
-    if n_outputs := options.pop("n_outputs", 0):
-        y = np.tile(y.reshape(n, -1)[:, :1], n_outputs)
+    if many and not is_classifier(kind()):
+        y = y[:, None] + x[:, 1:2] * np.arange(40)
     fit = {}
     if options.pop(WEIGHTS, False):
         fit["sample_weight"] = rng.exponential(size=n)
@@ -327,7 +326,6 @@ def shown(case):
         return "`device`"
     words = {
         "classes": "classes in y: {}",
-        "n_outputs": "outputs in y: {}",
         "negative": "negative y",
         "eval_set": "no `eval_set`",
         AFTER: "a fit with {} before it",
@@ -427,22 +425,6 @@ def values_table():
     return lines
 
 
-def cuda_table():
-    """Data that CUDA alone refuses."""
-    lines = ['| data | estimators | `fit` says with `device="cuda"` |', "|---|---|---|"]
-    for families, case in ON_CUDA:
-        rows = []
-        for name, base in ((n, FAMILIES[f][1]) for f in families for n in FAMILIES[f][0]):
-            kind = getattr(gb, name)
-            if is_classifier(kind()) == ("classes" in case):
-                assert not isinstance(train(kind, base, case, "cpu"), str)
-                rows.append((name, train(kind, base, case, "cuda")))
-                assert isinstance(rows[-1][1], str), f"{name} takes {case}"
-        for (text,), own in merged(rows).items():
-            lines.append(f"| {shown(case)} | {', '.join(own)} | {said(text)} |")
-    return lines
-
-
 NAMES_OF_OPTIONS = {
     "missing": "missing values",
     "weights": "sample weights",
@@ -486,7 +468,6 @@ def sections():
         out[family] = lambda family=family: options_table(family)
     for family in FAMILIES:
         out[f"{family}: what does not go together"] = lambda family=family: refusals_table(family)
-    out["Too much for CUDA"] = cuda_table
     out["Values that are not allowed"] = lambda: [
         f"What `fit` says to a value such as `{NONSENSE!r}`, on every device, before any work is "
         "done.",
@@ -521,9 +502,7 @@ def test_every_estimator_and_every_parameter_is_tried():
 
 
 @pytest.mark.parametrize("heading", sections())
-def test_the_page_is_up_to_date(heading, device):
-    if device != "emulated" and heading == "Too much for CUDA":
-        pytest.skip("a GPU has the shared memory it has")
+def test_the_page_is_up_to_date(heading):
     assert section(heading, sections()[heading]()) in PAGE.read_text()
 
 

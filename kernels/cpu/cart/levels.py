@@ -41,7 +41,7 @@ def order_nodes(
     begin,  # (n_features + 1,) int64, IN: where a feature's codes begin in lower and upper
     lower,  # (n_codes,) float64, IN
     upper,  # (n_codes,) float64, IN
-    max_leaves,  # 0: no limit, growth goes depth first; else the node of highest gain is split first
+    max_leaves,  # 0: no limit, the left child is split first; else the node of highest gain
     frontier,  # Frontier of all nodes, SCRATCH
     place,  # (all nodes of the tree,) int64, SCRATCH
     out,  # (all nodes of the tree,) TREE_NODE, OUT: the tree
@@ -49,7 +49,8 @@ def order_nodes(
 ):
     """Make the splits of one tree in the order in which the CPU makes them, and number its nodes.
 
-    Returns (nodes, words of sets)."""
+    Returns (nodes, words of sets).
+    """
     best_first = max_leaves > 0
     place[0], out[0].parent = root, -1
     n_nodes, n_leaves, n_open, n_words = 1, 1, 0, 0
