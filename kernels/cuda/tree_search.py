@@ -24,7 +24,6 @@ from gpuboost.kernels.cuda.grower import check_memory
 from gpuboost.kernels.cuda.records import SEARCH_SIZES
 from gpuboost.kernels.cuda.tree_steps import (
     MAX_BLOCKS,
-    STATIC_BYTES,
     DeviceMatrix,
     DeviceTargets,
     Round,
@@ -40,6 +39,8 @@ NUMBERS_IN_BINS, NOMINAL, OTHER_NUMBERS = 0, 1, 2
 LEAST_PLACES = 33
 #: Sums of chunks that a block has at most (absolute error), unless there are many categories.
 CHUNK_CELLS = 1 << 16
+#: Shared memory that the kernel takes besides what is counted here.
+STATIC_BYTES = 1024
 #: Bytes for all blocks, if their memory is not shared.
 MEMORY_BYTES = 1 << 27
 

@@ -3,6 +3,9 @@
 Nominal features, the random and the midpoint splitter, and the absolute error.
 """
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from test_trees import assert_same, make
@@ -281,6 +284,16 @@ def test_memory_is_checked_first(device):
         pytest.raises(MemoryError, match="fewer categories or classes or device='cpu'"),
     ):
         RandomForestClassifier(1, device="cuda", categorical_features=[0]).fit(x, x[:, 0] % 7)
+
+
+def test_there_is_room_for_what_the_kernel_shares_besides():
+    table = json.loads((Path(__file__).parent / "compile_table.json").read_text())
+    static = [
+        kernels["cart_search"]["search_features"]["shared"]
+        for targets in table.values()
+        for kernels in targets.values()
+    ]
+    assert 0 < max(static) <= tree_search.STATIC_BYTES
 
 
 def test_which_search_looks_at_a_feature():
