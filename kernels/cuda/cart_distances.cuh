@@ -8,8 +8,8 @@
 // which the first of them stands. Where chunks begin changes nothing.
 
 struct Chunks {
-    i64* sums;   // [n][m + 2][2]: weight and value; behind those of the turns, of missing values and
-                 // of all others
+    i64* sums;   // [n][m + 2][2]: weight and value; behind those of the turns, of missing values
+                 // and of all others
     int n, size, m;
 };
 
@@ -117,8 +117,8 @@ __device__ __forceinline__ double distance_from_median(
 // Which rows a distance is of.
 enum { LEFT = 0, RIGHT = 1, WHOLE = 2 };
 
-// Adds one output to the scores of the cuts that are looked at, and to the one behind them, which is
-// that of the node before it is split.
+// Adds one output to the scores of the cuts that are looked at, and to the one behind them, which
+// is that of the node before it is split.
 template <class Turn>
 __device__ __forceinline__ void add_distances(
     const Ranked& node, const Division& division, bool has_missing, const Turn& turn_of,

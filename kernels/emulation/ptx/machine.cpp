@@ -374,7 +374,8 @@ static std::string deadlock(const Block& block) {
         text += (text.back() == ':' ? " " : ", ") + std::to_string(n);
         if (place.first == DONE) text += " have returned";
         else
-            text += std::string(place.first == AT_BARRIER ? " at a barrier" : " in a warp operation")
+            text += std::string(
+                        place.first == AT_BARRIER ? " at a barrier" : " in a warp operation")
                 + " (PTX line " + std::to_string(place.second) + ")";
     }
     char index[60];
