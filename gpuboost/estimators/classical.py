@@ -26,7 +26,8 @@ from gpuboost.backend import (
     n_threads,
     on_host,
 )
-from gpuboost.data.checks import check_two_classes, check_weight
+from gpuboost.data.checks import check_squares, check_weight
+from gpuboost.data.dates_and_masks import plain_table, refuse_mask
 from gpuboost.data.features import FeatureMap
 from gpuboost.data.targets import TreeTargets
 from gpuboost.estimators.base import BaseTrees, TreesOfClasses
@@ -130,7 +131,8 @@ class BaseClassical(BaseTrees):
         if device_of(x) is not None and not self._takes_device_input():
             log.info("X is copied from %s to the host for training", device_for(self.device, x))
             x = on_host(x)
-        features = None
+        refuse_mask("y", y)
+        x, features = plain_table(x), None
         if self.categorical_features is not None:
             features = FeatureMap.of_table(x, self.categorical_features)
             x = features.encode(x)
@@ -145,8 +147,6 @@ class BaseClassical(BaseTrees):
             check_classification_targets(y[:, 0] if one_column else y)
             parts = [np.unique(y[:, o], return_inverse=True) for o in range(y.shape[1])]
             classes = [values for values, _ in parts]
-            if self._needs_two_classes:
-                check_two_classes(classes[0])
             codes = np.stack([inverse for _, inverse in parts], axis=1)
             weight = self._with_class_weight(y[:, 0] if one_column else y, weight)
             targets = TreeTargets.of_classes(codes, [len(values) for values in classes])
@@ -155,10 +155,8 @@ class BaseClassical(BaseTrees):
         if not np.isfinite(y).all():
             row = int(np.flatnonzero(~np.isfinite(y).all(axis=1))[0])
             raise ValueError(f"y contains NaN or infinity: {y[row]} at row {row}")
+        check_squares("y", y, weight)
         return Training(x, TreeTargets.of_values(y), weight, features, None, y, one_column)
-
-    #: Whether one class is an error: boosting has nothing to do then, a tree is a leaf.
-    _needs_two_classes = False
 
     def _coded(self, data: Training, backend: Backend) -> FeatureMatrix:
         """The features as the splitter wants them."""
