@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpuboost.backend import Backend
-from gpuboost.config import Number, check_choice
+from gpuboost.config import MOST_ROUNDS, Number, check_choice
 from gpuboost.data.array_math import exact_sum, exp
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.tree import Tree
@@ -28,7 +28,10 @@ TREES, DRAWS = 11, 12
 #: vanish.
 LEAST_WEIGHT = np.finfo(np.float64).eps
 
-RANGES = {"n_estimators": Number(1, integer=True), "learning_rate": Number(0, low_open=True)}
+RANGES = {
+    "n_estimators": Number(1, MOST_ROUNDS, integer=True),
+    "learning_rate": Number(0, low_open=True),
+}
 
 #: How much a row is to blame, from its absolute error as a share of the largest.
 LOSSES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
