@@ -295,7 +295,7 @@ log = logging.getLogger("gpuboost")
 
 def check_device(device: object) -> None:
     """Raise unless the device exists here."""
-    if device in ("auto", "cpu"):
+    if isinstance(device, str) and device in ("auto", "cpu"):
         return
     index = _cuda_index(device)
     problem = import_module("gpuboost.kernels.cuda.device").missing(index)

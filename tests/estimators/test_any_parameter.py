@@ -27,8 +27,8 @@ X = RNG.integers(0, 4, (16, 3)).astype(float)
 Y = (X[:, 0] + X[:, 1] > 3).astype(int)
 
 NUMBERS = [
-    -(2**31), -1, 0, 1, 2, 3, 2**31, 2**31 - 1, 10**30, 10**400, -0.5, -0.0, 5e-324, 1e-300, 1e-9, 0.1,
-    0.5, 1.0, 1.5, 1e9, 1e154, 1e300, 1.7e308, float("inf"), float("-inf"), float("nan"), 1j,
+    -(2**31), -1, 0, 1, 2, 3, 2**31, 2**31 - 1, 10**30, 10**400, -0.5, -0.0, 5e-324, 1e-300, 1e-9,
+    0.1, 0.5, 1.0, 1.5, 1e9, 1e154, 1e300, 1.7e308, float("inf"), float("-inf"), float("nan"), 1j,
     fractions.Fraction(1, 3), fractions.Fraction(10**400), np.int8(2), np.uint64(2**64 - 1),
     np.float32(0.5), np.float64("nan"), np.longdouble(2), np.bool_(True), True, False,
 ]  # fmt: skip
@@ -41,11 +41,8 @@ OTHERS = [
     {0: 1.0, 1: 2.0}, {0: float("nan"), 1: 1.0}, {0: "a", 1: "b"}, {0: -1, 1: 0}, {0}, range(2),
     [0.5, 0.25, 0.25], [1, 0, 0], [1e308, 1e308, 1e308], np.array([]), np.array([1]), np.array(2),
     np.zeros((2, 2)), np.random.RandomState(0), np.random.default_rng(0), lambda *args, **kw: 0.5,
-    int, Ellipsis, slice(None),
+    Ellipsis, slice(None),
 ]  # fmt: skip
-
-#: What one row of numbers cannot wait for.
-TOO_LONG = {("n_estimators", 2**31 - 1)}
 
 
 def is_finite(model):
@@ -64,8 +61,8 @@ def test_it_works_or_an_error_names_the_parameter(kind, data):
     names = kind().get_params(deep=False)
     name = data.draw(st.sampled_from(sorted(names)))
     value = data.draw(st.sampled_from(NUMBERS) | st.sampled_from(TEXTS) | st.sampled_from(OTHERS))
-    if (name, repr(value)) in {(name, repr(value)) for name, value in TOO_LONG}:
-        return
+    if name == "n_estimators" and repr(value) == str(2**31 - 1):
+        return  # allowed, but nobody waits for so many trees
     options = {"n_estimators": 2} if "n_estimators" in names else {}
     fit = {"eval_set": (X, Y)} if "eval_metric" in names else {}
     model = kind(**{**options, name: value})
