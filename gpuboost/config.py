@@ -138,9 +138,12 @@ class BoostParams:
     verbose: int = 0
 
     def __post_init__(self) -> None:
-        """Check every value."""
+        """Check every value; fractions and numbers of numpy become Python's."""
         for name, allowed in RANGES.items():
-            allowed.check(name, getattr(self, name))
+            value = getattr(self, name)
+            allowed.check(name, value)
+            if value is not None:
+                object.__setattr__(self, name, int(value) if allowed.integer else float(value))
         check_choice("grow_policy", self.grow_policy, GROW_POLICIES)
         if self.leaves_per_step != 1 and self.order != LEAFWISE:
             raise ValueError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.class_weight import compute_sample_weight
 
 from gpuboost.data.dates_and_masks import refuse_mask
 
@@ -99,6 +100,14 @@ def check_class_weight(class_weight: Any) -> None:
     """Raise if a text is given that is not the name of class weights."""
     if isinstance(class_weight, str) and class_weight != "balanced":
         raise ValueError(f"class_weight must be None, 'balanced' or a dict; got {class_weight!r}")
+
+
+def weights_by_class(class_weight: Any, y: np.ndarray) -> np.ndarray:
+    """Weights of the rows that follow from those of the classes."""
+    try:
+        return np.asarray(compute_sample_weight(class_weight, y), np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"class_weight={class_weight!r} cannot be used: {error}") from error
 
 
 def class_codes(name: str, y: np.ndarray, classes: np.ndarray) -> np.ndarray:

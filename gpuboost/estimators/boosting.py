@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from gpuboost.backend import Backend, on_host
@@ -18,6 +17,7 @@ from gpuboost.data.checks import (
     check_numbers,
     check_weight,
     class_codes,
+    weights_by_class,
 )
 from gpuboost.estimators.base import BaseBoost, TreesOfClasses
 from gpuboost.objectives.losses import OBJECTIVES
@@ -407,7 +407,7 @@ class GPUBoostClassifier(TreesOfClasses, BaseBoost):
             classes, codes = np.unique(y, return_inverse=True)
             weight = check_weight(on_host(sample_weight), len(X))
             if self.class_weight is not None:
-                by_class = compute_sample_weight(self.class_weight, y)
+                by_class = weights_by_class(self.class_weight, y)
                 weight = check_weight(
                     by_class * weight if weight.size else by_class, len(X), "class_weight"
                 )

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.base import is_classifier
-from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from gpuboost.backend import (
@@ -26,7 +25,7 @@ from gpuboost.backend import (
     n_threads,
     on_host,
 )
-from gpuboost.data.checks import check_squares, check_weight
+from gpuboost.data.checks import check_squares, check_weight, weights_by_class
 from gpuboost.data.dates_and_masks import plain_table, refuse_mask
 from gpuboost.data.features import FeatureMap
 from gpuboost.data.targets import TreeTargets
@@ -167,9 +166,7 @@ class BaseClassical(BaseTrees):
         class_weight = getattr(self, "class_weight", None)
         if class_weight is None or class_weight == "balanced_subsample":
             return weight
-        return check_weight(
-            weight * compute_sample_weight(class_weight, y), len(weight), "class_weight"
-        )
+        return check_weight(weight * weights_by_class(class_weight, y), len(weight), "class_weight")
 
     def _set_trained(
         self, data: Training, trees: list[Tree], tree_weights: np.ndarray | None = None, **how: Any

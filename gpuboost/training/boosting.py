@@ -248,8 +248,10 @@ class Booster:
                     f"{self.params.learning_rate!r}"
                 )
             problem = "hessian below zero or" if finite[0] else "gradient"
+            advice = f": try a lower learning_rate than {self.params.learning_rate!r}"
             raise ValueError(
-                f"{whose} gave a {problem} not finite, or sums too large for float64, {when}"
+                f"{whose} gave a {problem} not finite, or sums too large for float64, "
+                f"{when}{advice if numbers[first] > 0 else ''}"
             )
         self.n_checked = n_rounds
 
