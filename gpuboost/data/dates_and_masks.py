@@ -11,9 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from gpuboost.backend import device_of
+
 
 def plain_table(x: Any) -> Any:
-    """A matrix or frame with seconds for dates, and NaN for what is masked."""
+    """A matrix or frame with seconds for dates, and NaN for what is masked.
+
+    What is on a device has neither.
+    """
+    if device_of(x) is not None:
+        return x
     if isinstance(x, np.ma.MaskedArray):
         x = _filled(x)
     if isinstance(x, np.ndarray):

@@ -164,7 +164,8 @@ class BaseClassical(BaseTrees):
 
     def _with_class_weight(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         class_weight = getattr(self, "class_weight", None)
-        if class_weight is None or class_weight == "balanced_subsample":
+        by_bag = isinstance(class_weight, str) and class_weight == "balanced_subsample"
+        if class_weight is None or by_bag:
             return weight
         return check_weight(weight * weights_by_class(class_weight, y), len(weight), "class_weight")
 

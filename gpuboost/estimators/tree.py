@@ -76,7 +76,7 @@ class BaseDecisionTree(SeveralOutputs):
         params = TreeParams(**{name: getattr(self, name) for name in names})
         self._check_bins()
         self._check_device()
-        if self.ccp_alpha != "cv":
+        if not isinstance(self.ccp_alpha, str) or self.ccp_alpha != "cv":
             if isinstance(self.ccp_alpha, str):
                 raise ValueError(
                     f"ccp_alpha must be a number at least 0 or 'cv'; got {self.ccp_alpha!r}"

@@ -113,7 +113,7 @@ class TreeParams:
         wanted = self.max_features
         if wanted is None:
             return n_features
-        if wanted in ("sqrt", "log2") and isinstance(wanted, str):
+        if isinstance(wanted, str) and wanted in ("sqrt", "log2"):
             return max(1, int(math.sqrt(n_features) if wanted == "sqrt" else math.log2(n_features)))
         if is_count(wanted):
             return min(int(wanted), n_features)
