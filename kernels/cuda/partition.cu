@@ -156,7 +156,7 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) divide_nodes(
     }
 }
 
-// Row sampling is the same movement: a row is kept if its hash is below the limit, and one row is if
+// Row sampling is the same movement: a row is kept if its hash is below the limit, and one row if
 // chance would keep none (its draw is hashed under 0xFFFFFFFF, the number of no row).
 extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) count_drawn(
     const int* usable, int n, double limit, u32 key, int* tile_lefts, int tile_rows)
