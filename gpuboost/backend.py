@@ -295,7 +295,7 @@ log = logging.getLogger("gpuboost")
 
 def check_device(device: object) -> None:
     """Raise unless the device exists here."""
-    if device in ("auto", "cpu"):
+    if isinstance(device, str) and device in ("auto", "cpu"):
         return
     index = _cuda_index(device)
     problem = import_module("gpuboost.kernels.cuda.device").missing(index)
@@ -404,7 +404,8 @@ def automatic_device(cells: int) -> str:
 def n_threads(n_jobs: int | None) -> int:
     """Threads for ``n_jobs``.
 
-    None means all this process may use, -1 all cores, -2 all but one, and so on as in joblib.
+    None means all this process may use, -1 all cores, -2 all but one, and so on as in joblib. More
+    than there are cores count as all of them.
     """
     if n_jobs is None:
         # joblib's workers set it to their share of the machine
@@ -412,7 +413,7 @@ def n_threads(n_jobs: int | None) -> int:
         return max(1, min(_cores(), int(limit))) if limit.isdigit() and int(limit) > 0 else _cores()
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
         raise ValueError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}")
-    return int(n_jobs) if n_jobs > 0 else max(1, _cores() + 1 + int(n_jobs))
+    return min(int(n_jobs), _cores()) if n_jobs > 0 else max(1, _cores() + 1 + int(n_jobs))
 
 
 def _cores() -> int:

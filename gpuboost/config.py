@@ -13,9 +13,13 @@ from gpuboost.dtypes import DEPTHWISE, LEAFWISE, SYMMETRIC
 
 GROW_POLICIES = {"depthwise": DEPTHWISE, "leafwise": LEAFWISE, "symmetric": SYMMETRIC}
 
-#: Depth and leaves that stand for "no limit".
+#: Depth, leaves and rows that stand for "no limit": larger numbers count as these.
 NO_DEPTH_LIMIT = 1 << 20
 NO_LEAF_LIMIT = 1 << 30
+NO_ROW_LIMIT = (1 << 31) - 1
+
+#: Most rounds or trees.
+MOST_ROUNDS = (1 << 31) - 1
 
 #: Symmetric trees have 2**depth leaves.
 MAX_SYMMETRIC_DEPTH = 16
@@ -39,17 +43,25 @@ class Number:
         kind = numbers.Integral if self.integer else numbers.Real
         if (isinstance(value, bool) and not self.boolean) or not isinstance(value, kind):
             raise TypeError(f"{name} must be {self}; got {value!r} of type {type(value).__name__}")
-        number = float(value)
+        number: Any = value
         too_low = number <= self.low if self.low_open else number < self.low
-        if too_low or number > self.high or not math.isfinite(number):
+        if too_low or number > self.high or not (self.integer or _is_finite(value)):
             raise ValueError(f"{name} must be {self}; got {value!r}")
 
     def __str__(self) -> str:
         """What is allowed, in words."""
         what = "an integer" if self.integer else "a number"
         low = f"above {self.low:g}" if self.low_open else f"at least {self.low:g}"
-        high = "" if math.isinf(self.high) else f" and at most {self.high:g}"
+        high = "" if math.isinf(self.high) else f" and at most {self.high:.12g}"
         return f"{what} {low}{high}{' or None' if self.none else ''}"
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a number is finite as a float."""
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:  # an integer or a fraction beyond all floats
+        return False
 
 
 def check_flag(name: str, value: Any) -> None:
@@ -73,12 +85,14 @@ def is_count(value: Any, least: int = 1) -> bool:
 
 def is_share(value: Any, most: float = 1.0) -> bool:
     """Whether a value is a number, but no integer, above 0 and at most this."""
-    is_integer = isinstance(value, numbers.Integral)
-    return isinstance(value, numbers.Real) and not is_integer and 0 < float(value) <= most
+    if isinstance(value, numbers.Integral) or not isinstance(value, numbers.Real):
+        return False
+    number: Any = value
+    return bool(0 < number <= most)
 
 
 RANGES = {
-    "n_estimators": Number(1, integer=True),
+    "n_estimators": Number(1, MOST_ROUNDS, integer=True),
     "learning_rate": Number(0, low_open=True),
     "max_depth": Number(1, integer=True, none=True),
     "max_leaves": Number(2, integer=True, none=True),
@@ -124,9 +138,12 @@ class BoostParams:
     verbose: int = 0
 
     def __post_init__(self) -> None:
-        """Check every value."""
+        """Check every value; fractions and numbers of numpy become Python's."""
         for name, allowed in RANGES.items():
-            allowed.check(name, getattr(self, name))
+            value = getattr(self, name)
+            allowed.check(name, value)
+            if value is not None:
+                object.__setattr__(self, name, int(value) if allowed.integer else float(value))
         check_choice("grow_policy", self.grow_policy, GROW_POLICIES)
         if self.leaves_per_step != 1 and self.order != LEAFWISE:
             raise ValueError(
@@ -154,12 +171,12 @@ class BoostParams:
     def depth_limit(self) -> int:
         """Depth limit with the policy's default: 6, or none for leaf-wise growth."""
         if self.max_depth is not None:
-            return int(self.max_depth)
+            return min(int(self.max_depth), NO_DEPTH_LIMIT)
         return NO_DEPTH_LIMIT if self.order == LEAFWISE else 6
 
     @property
     def leaf_limit(self) -> int:
         """Leaf limit with the policy's default: 31 for leaf-wise growth, or none."""
         if self.max_leaves is not None:
-            return int(self.max_leaves)
+            return min(int(self.max_leaves), NO_LEAF_LIMIT)
         return 31 if self.order == LEAFWISE else NO_LEAF_LIMIT

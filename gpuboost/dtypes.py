@@ -206,6 +206,18 @@ TREE_GROWTH = np.dtype(
     align=True,
 )
 
+#: How far the growth of a classical tree has come.
+TREE_PROGRESS = np.dtype(
+    [
+        ("n_nodes", np.int64),
+        ("n_leaves", np.int64),
+        ("n_open", np.int64),  # nodes that can be split
+        ("first_new", np.int64),  # nodes from here on have not been looked at
+        ("n_words", np.int64),  # words of the sets of categories
+    ],
+    align=True,
+)
+
 #: A node of a classical tree.
 TREE_NODE = np.dtype(
     [

@@ -21,3 +21,9 @@ def rng():
 def backend():
     with get_backend("cpu", 1) as backend:
         yield backend
+
+
+@pytest.fixture
+def eight_cores(monkeypatch):
+    """More threads than this machine may have: no fit uses more than there are cores."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(8), raising=False)

@@ -98,7 +98,7 @@ MODELS = {
     "wide text classes": lambda: boosted(gb.GPUBoostClassifier, TEXTS.astype("U100")),
     "small classes": lambda: boosted(gb.GPUBoostClassifier, CLASSES.astype(np.uint8)),
     "tree": lambda: gb.DecisionTreeRegressor().fit(X, Y),
-    "tree of huge numbers": lambda: gb.DecisionTreeRegressor(max_depth=3).fit(X, Y * 1e200),
+    "tree of huge numbers": lambda: gb.DecisionTreeRegressor(max_depth=3).fit(X, Y * 1e80),
     "tree by medians": lambda: gb.DecisionTreeRegressor(
         criterion="absolute_error", max_leaf_nodes=7, **NOMINAL
     ).fit(X, Y, WEIGHT),

@@ -46,8 +46,8 @@ def test_host_arrays_are_on_no_device_and_work_where_it_was_asked_for():
 def test_threads(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(8), raising=False)
-    asked = [None, 3, -1, -2, -100, np.int64(2)]
-    assert [n_threads(n_jobs) for n_jobs in asked] == [8, 3, 8, 7, 1, 2]
+    asked = [None, 3, -1, -2, -100, np.int64(2), 3000, 10**30]
+    assert [n_threads(n_jobs) for n_jobs in asked] == [8, 3, 8, 7, 1, 2, 8, 8]
     monkeypatch.setenv("OMP_NUM_THREADS", "5")
     assert [n_threads(None), n_threads(6)] == [5, 6]
     monkeypatch.setenv("OMP_NUM_THREADS", "many")

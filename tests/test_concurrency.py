@@ -50,7 +50,7 @@ def test_after_fork():
         assert set(pool.map(train, [1, 2, 2])) == {expected}
 
 
-def test_threads_end_with_the_call():
+def test_threads_end_with_the_call(eight_cores):
     before = threading.active_count()
     train(n_jobs=4)
     deadline = threading.Event()
@@ -61,10 +61,14 @@ def test_threads_end_with_the_call():
     assert threading.active_count() == before
 
 
-def test_n_jobs(monkeypatch):
+def test_n_jobs(monkeypatch, eight_cores):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     cores = n_threads(-1)
-    assert n_threads(None) == cores and n_threads(3) == 3 and n_threads(-cores - 5) == 1
+    assert (
+        n_threads(None) == n_threads(3000) == cores
+        and n_threads(3) == 3
+        and n_threads(-cores - 5) == 1
+    )
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     assert n_threads(None) == 1 and n_threads(2) == 2
     for bad in (0, 1.5, "2", True):
@@ -72,7 +76,7 @@ def test_n_jobs(monkeypatch):
             n_threads(bad)
 
 
-def test_n_jobs_is_obeyed():
+def test_n_jobs_is_obeyed(eight_cores):
     """No more threads than asked for run during a fit."""
     x, y = data()
     most = 0
@@ -124,6 +128,39 @@ def test_ctrl_c_stops_a_fit_and_keeps_the_old_model():
     assert out.strip() == "stopped"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
+def test_ctrl_c_stops_every_family_within_two_seconds():
+    """At moments by chance: in kernels, between them, while threads are waited for."""
+    code = textwrap.dedent("""
+        import os, random, signal, threading, time, warnings
+        import numpy as np
+        import gpuboost as gb
+
+        warnings.simplefilter("ignore")
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        rng = np.random.default_rng(0)
+        x = rng.normal(size=(20_000, 6)); y = (x[:, 0] * x[:, 1] > 0).astype(int)
+        for kind in (gb.RandomForestClassifier, gb.ExtraTreesRegressor, gb.AdaBoostClassifier):
+            kind(n_estimators=2, n_jobs=2).fit(x[:500], y[:500])
+            for delay in (0.1, 0.23, 0.31):
+                sent = []
+
+                def interrupt():
+                    time.sleep(delay)
+                    sent.append(time.perf_counter())
+                    os.kill(os.getpid(), signal.SIGINT)
+
+                threading.Thread(target=interrupt).start()
+                try:
+                    kind(n_estimators=1_000_000, n_jobs=2).fit(x, y)
+                except KeyboardInterrupt:
+                    print(time.perf_counter() - sent[0], flush=True)
+    """)
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    seconds = [float(line) for line in out.stdout.split()]
+    assert len(seconds) == 9 and max(seconds) < 2, (seconds, out.stderr)
+
+
 def test_a_failing_helper_reaches_the_caller():
     from gpuboost.kernels.cpu.threads import Team
 
@@ -135,6 +172,25 @@ def test_a_failing_helper_reaches_the_caller():
         with pytest.raises(ZeroDivisionError):
             team.run(job)
         team.run(lambda number: None)
+
+
+def test_long_jobs_of_helpers_end_when_the_caller_fails():
+    from gpuboost.kernels.cpu.threads import Team
+
+    begun = threading.Event()
+
+    def job(number):
+        if number == 0:
+            begun.wait(10)
+            raise KeyboardInterrupt
+        begun.set()
+        while True:
+            team.check()
+
+    with Team(2) as team:
+        with pytest.raises(KeyboardInterrupt):
+            team.run(job)
+        team.run(lambda number: team.check())  # the next job is another one
 
 
 def test_after_an_error_no_thread_begins_another_job():

@@ -1,10 +1,10 @@
 import pytest
 
-from gpuboost.config import RANGES, BoostParams
+from gpuboost.config import NO_DEPTH_LIMIT, NO_LEAF_LIMIT, RANGES, BoostParams
 
 BAD = {
-    "n_estimators": [0, -1, 1.5, "10", True],
-    "learning_rate": [0, -0.1, float("nan"), float("inf"), "fast"],
+    "n_estimators": [0, -1, 1.5, "10", True, 2**31],
+    "learning_rate": [0, -0.1, float("nan"), float("inf"), "fast", 10**400],
     "max_depth": [0, 2.5],
     "max_leaves": [1, 2.5],
     "leaves_per_step": [0, 1.5, None],
@@ -61,3 +61,15 @@ def test_limits_follow_the_policy():
     assert BoostParams(grow_policy="leafwise").leaf_limit == 31
     assert BoostParams(grow_policy="leafwise").depth_limit > 10**5
     assert BoostParams(grow_policy="leafwise", max_depth=3).depth_limit == 3
+
+
+@pytest.mark.parametrize("huge", [2**31, 10**30, 10**400])
+def test_limits_beyond_all_trees_are_none(huge):
+    params = BoostParams(
+        grow_policy="leafwise",
+        max_depth=huge,
+        max_leaves=huge,
+        leaves_per_step=huge,
+        early_stopping_rounds=huge,
+    )
+    assert params.depth_limit == NO_DEPTH_LIMIT and params.leaf_limit == NO_LEAF_LIMIT

@@ -57,7 +57,36 @@ FIT = {
         {"sample_weight": ["a"] * 20},
         "sample_weight must hold numbers",
     ),
-    "one class": (GPUBoostClassifier, (X, np.zeros(20)), {}, "at least 2 classes"),
+    "complex weights": (
+        GPUBoostRegressor,
+        (X, Y),
+        {"sample_weight": np.ones(20) + 1j},
+        "sample_weight must hold real numbers; got dtype complex128",
+    ),
+    "large weights": (
+        GPUBoostRegressor,
+        (X, Y),
+        {"sample_weight": np.full(20, 1e300)},
+        "largest sample_weight must be between 6e-61 and 2e\\+60.*got 1e\\+300",
+    ),
+    "small weights": (
+        GPUBoostClassifier,
+        (X, C),
+        {"sample_weight": np.full(20, 1e-300)},
+        "largest sample_weight must be between .* got 1e-300",
+    ),
+    "masked y": (
+        GPUBoostRegressor,
+        (X, np.ma.masked_greater(Y, 15)),
+        {},
+        "y must not have masked entries, as only X may; 4 are masked",
+    ),
+    "masked weights": (
+        GPUBoostRegressor,
+        (X, Y),
+        {"sample_weight": np.ma.masked_less(np.ones(20), 2)},
+        "sample_weight must not have masked entries",
+    ),
     "continuous classes": (GPUBoostClassifier, (X, Y + 0.5), {}, "continuous"),
     "lengths": (GPUBoostRegressor, (X, Y[:-1]), {}, r"inconsistent numbers of samples.*20.*19"),
     "text in X": (GPUBoostRegressor, (np.full((20, 2), "abc"), Y), {}, "X must hold numbers"),
@@ -133,6 +162,8 @@ def test_fit(case):
         ("max_bins", 1000, "max_bins must be an integer at least 2 and at most 256; got 1000"),
         ("learning_rate", -1, "learning_rate must be a number above 0; got -1"),
         ("grow_policy", "best", "grow_policy must be one of"),
+        ("learning_rate", 1e300, "round 1 .*the training diverges; try a lower learning_rate"),
+        ("eval_metric", [], "eval_metric must be a name, a function or a list of some"),
     ],
 )
 def test_parameters(name, value, message):

@@ -127,7 +127,7 @@ def _check_metric(model: Any) -> None:
     problems = []
     for name in names:
         try:
-            resolve_metrics(model.eval_metric, OBJECTIVES[name], lambda backend, raw: raw)
+            resolve_metrics(model.eval_metric, OBJECTIVES[name])
         except ValueError as error:
             problems.append(error)
     if len(problems) == len(names) and model.eval_metric is not None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.class_weight import compute_sample_weight
+
+from gpuboost.data.dates_and_masks import refuse_mask
 
 #: Dtypes the kernels take as they are; everything else is converted.
 NATIVE = {
@@ -23,6 +26,10 @@ NATIVE = {
     )
 }
 
+#: Largest weight that may be; the largest one of all must be at least 1 / this. And the same for
+#: targets of classical trees, whose impurities are in their square.
+LARGEST_WEIGHT, LARGEST_TARGET = 2.0**200, 2.0**300
+
 
 def to_native(x: np.ndarray) -> np.ndarray:
     """A matrix in a dtype the kernels take, copied only if it has to be."""
@@ -35,7 +42,10 @@ def to_native(x: np.ndarray) -> np.ndarray:
 
 def check_numbers(name: str, values: Any, n_rows: int) -> np.ndarray:
     """A float64 vector of finite numbers, one for each row."""
+    refuse_mask(name, values)
     out = np.asarray(values)
+    if out.dtype.kind in "cmM":
+        raise ValueError(f"{name} must hold real numbers; got dtype {out.dtype}")
     if out.ndim != 1 or out.shape[0] != n_rows:
         raise ValueError(
             f"{name} must have one entry for each of the {n_rows} rows of X; got shape {out.shape}"
@@ -56,6 +66,7 @@ def check_weight(sample_weight: Any, n_rows: int, name: str = "sample_weight") -
     """Weights as float64; an empty array if there are none."""
     if sample_weight is None:
         return np.empty(0)
+    refuse_mask(name, sample_weight)
     weight = np.asarray(sample_weight)
     weight = check_numbers(name, np.full(n_rows, weight) if weight.ndim == 0 else weight, n_rows)
     if (weight < 0).any():
@@ -63,7 +74,26 @@ def check_weight(sample_weight: Any, n_rows: int, name: str = "sample_weight") -
         raise ValueError(f"{name} must not be negative: {weight[row]} at row {row}")
     if not (weight > 0).any():
         raise ValueError(f"{name} must not be all zero: every weight is 0, there is nothing to fit")
+    largest = float(weight.max())
+    if not 1 / LARGEST_WEIGHT <= largest <= LARGEST_WEIGHT:
+        raise ValueError(
+            f"the largest {name} must be between {1 / LARGEST_WEIGHT:.0e} and "
+            f"{LARGEST_WEIGHT:.0e}, so that sums and their squares can be written; got "
+            f"{largest!r}: multiply all of them by a constant"
+        )
     return weight
+
+
+def check_squares(name: str, y: np.ndarray, weight: np.ndarray) -> None:
+    """Raise if a column of targets has no squares in float64 whose sums say anything."""
+    largest = np.abs(y[weight > 0]).max(axis=0, initial=0.0)
+    bad = (largest > 0) & ((largest > LARGEST_TARGET) | (largest < 1 / LARGEST_TARGET))
+    if bad.any():
+        raise ValueError(
+            f"the largest absolute value of {name} must be 0 or between {1 / LARGEST_TARGET:.0e} "
+            f"and {LARGEST_TARGET:.0e}, so that squares can be written; got "
+            f"{float(largest[bad][0])!r}: multiply {name} by a constant"
+        )
 
 
 def check_class_weight(class_weight: Any) -> None:
@@ -72,10 +102,12 @@ def check_class_weight(class_weight: Any) -> None:
         raise ValueError(f"class_weight must be None, 'balanced' or a dict; got {class_weight!r}")
 
 
-def check_two_classes(classes: np.ndarray) -> None:
-    """Raise if there is nothing to tell apart."""
-    if len(classes) < 2:
-        raise ValueError(f"y must have at least 2 classes; it has only one class: {classes[0]!r}")
+def weights_by_class(class_weight: Any, y: np.ndarray) -> np.ndarray:
+    """Weights of the rows that follow from those of the classes."""
+    try:
+        return np.asarray(compute_sample_weight(class_weight, y), np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"class_weight={class_weight!r} cannot be used: {error}") from error
 
 
 def class_codes(name: str, y: np.ndarray, classes: np.ndarray) -> np.ndarray:

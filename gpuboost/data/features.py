@@ -144,9 +144,7 @@ class FeatureMap:
         """
         if max_bins is None:
             return exact_codes(x, weight, self.is_categorical, backend.host)
-        equal = bool((weight == weight[:1]).all())  # then cuts need no weights, which take longer
-        summary = Summary.of(x, np.empty(0) if equal else weight)
-        cut = self.with_cuts(summary, max_bins, backend)
+        cut = self.with_cuts(Summary.of(x, weight), max_bins, backend)
         columns = backend.bin_columns(x, cut.cut_table(x.dtype), cut.n_cuts)
         n_codes = cut.n_cuts + np.int32(2)
         return with_borders(columns, x, weight, n_codes, self.is_categorical, backend)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from gpuboost.backend import Backend, on_host
+from gpuboost.data.array_math import exact_sum
+from gpuboost.scalar.fixed_point import NEAREST_ROWS
 
 #: Rows from which cuts are taken; a quantile of 100,000 rows is off by about 0.15 % of the rows,
 #: 0.4 bins.
@@ -63,7 +65,28 @@ class Summary:
 
     def cuts(self, max_values: int, backend: Backend) -> list[np.ndarray]:
         """Cuts of each column; rows of weight 0 are as if they were not there."""
-        return backend.find_cuts(self.x, self.weight, self.rows, max_values)
+        shares = shares_of_bins(self.weight, self.rows)
+        return backend.find_cuts(self.x, shares, self.rows, max_values)
+
+
+def shares_of_bins(weight: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+    """How much each row counts where bins are shared out; empty if all count the same.
+
+    Half of the bins go to the weight and half to the rows: a row counts as its weight over the mean
+    weight, plus 1. By weight alone, rows of little weight would have next to no bins, however many
+    they are. Whole numbers that add up to no more than ``NEAREST_ROWS`` are numbers of rows, and
+    count as these: there a row of weight k is exactly k rows.
+    """
+    if not weight.size or (weight == weight[0]).all():
+        return np.empty(0)
+    sample = weight if rows is None else weight[rows]
+    counted = sample[sample > 0]
+    if (counted == counted[:1]).all():
+        return (weight > 0).astype(np.float64)
+    total = exact_sum(counted)
+    if total <= NEAREST_ROWS and (counted == np.floor(counted)).all():
+        return weight
+    return np.where(weight > 0, weight / total * len(counted) + 1.0, 0.0)
 
 
 def sampled_rows(n_rows: int) -> np.ndarray | None:

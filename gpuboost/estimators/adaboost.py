@@ -27,7 +27,6 @@ class BaseAdaBoost(TrainedInRounds, BaseClassical):
     """What both AdaBoost estimators share."""
 
     estimator_errors_: Annotated[np.ndarray, np.float64, "trees", Number(0)]
-    _needs_two_classes = True
     _criteria: ClassVar[tuple[str, ...]]
 
     def _check_params(self) -> tuple[AdaBoostParams, TreeParams]:
@@ -97,7 +96,7 @@ class BaseAdaBoost(TrainedInRounds, BaseClassical):
 
 
 class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
-    """AdaBoost for two or more classes.
+    """AdaBoost for two or more classes; with one class in y it predicts that class.
 
     Small trees vote, and each is grown on weights that grew where the ones before were wrong.
 
@@ -143,7 +142,8 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
         ``splitter="exact"`` are grown on the CPU all the same.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores. The model does not depend on it.
+        Threads; None or -1 means all cores, and more than there are cores count as all of them.
+        The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of everything that is drawn. None means 0: training is always repeatable.
 
@@ -268,7 +268,7 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Two classes: from -2 (all vote for the first) to 2 (for the second). More: for each
-            class from -1 / (n_classes - 1) to 1.
+            class from -1 / (n_classes - 1) to 1. One: 1.
         """
         return self._decided(X, self._numbers)
 
@@ -396,7 +396,8 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
         ``splitter="exact"`` are grown on the CPU all the same.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores. The model does not depend on it.
+        Threads; None or -1 means all cores, and more than there are cores count as all of them.
+        The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of everything that is drawn. None means 0: training is always repeatable.
 

@@ -29,6 +29,7 @@ from gpuboost.backend import (
 )
 from gpuboost.config import RANGES, BoostParams, check_choice
 from gpuboost.data.checks import check_weight, to_native
+from gpuboost.data.dates_and_masks import plain_table, refuse_mask
 from gpuboost.data.features import FeatureMap
 from gpuboost.data.summary import Summary
 from gpuboost.model.checks import check_ensemble
@@ -40,7 +41,8 @@ from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import resolve_metrics
 from gpuboost.objectives.objective import Objective
 from gpuboost.progress import Progress
-from gpuboost.training.boosting import Booster, EvalSet, History, boost
+from gpuboost.training.boosting import Booster, EvalSet, History, boost, warn_of_light_rows
+from gpuboost.training.magnitude import Magnitude, check_scores
 
 
 def name_columns(
@@ -174,7 +176,7 @@ class BaseTrees(BaseEstimator):
         """
         features, where = ensemble_of(self).features, device_of(X)
         if not features.categories or where is None:
-            return self._check_x(features.encode(X), reset=False)
+            return self._check_x(features.encode(plain_table(X)), reset=False)
         device_for(self.device, X)
         x = self._check_x(features.encode(on_host(X)), reset=False)
         with get_backend(where, self.n_jobs) as backend:
@@ -183,7 +185,7 @@ class BaseTrees(BaseEstimator):
     def _check_x(self, x: Any, reset: bool) -> Any:
         if device_of(x) is not None:
             return self._validate_on_device(x, reset=reset)[0]
-        return to_native(self._validate(x, reset=reset))
+        return to_native(self._validate(plain_table(x), reset=reset))
 
     def _validate(self, *data: Any, reset: bool, **options: Any) -> Any:
         """scikit-learn's checks; text gets a message that says where it is."""
@@ -329,8 +331,9 @@ class BaseTrees(BaseEstimator):
         self, x: Any, y: Any, reset: bool = True, **options: Any
     ) -> tuple[Any, np.ndarray]:
         """Checked rows, where they are, and their targets, on the host."""
+        refuse_mask("y", y)
         validate = self._validate if device_of(x) is None else self._validate_on_device
-        x, y = validate(x, on_host(y), reset=reset, **options)
+        x, y = validate(plain_table(x), on_host(y), reset=reset, **options)
         return to_native(x), y
 
     def _seed(self) -> int:
@@ -403,15 +406,15 @@ class BaseBoost(TrainedInRounds, BaseTrees):
         weight: np.ndarray,
         evals: list[tuple[Any, np.ndarray, np.ndarray]],
         objective: Objective,
-        n_classes: int,
+        classes: np.ndarray | None,
         params: BoostParams,
         row_arrays: Mapping[str, Any] | None = None,
         eval_row_arrays: Sequence[Mapping[str, Any]] | None = None,
     ) -> tuple[Ensemble, History]:
         """Train; touches no attribute of the estimator.
 
-        ``row_arrays`` has the further arrays of the objective for the training rows by name,
-        ``eval_row_arrays`` those of each eval set.
+        ``y`` holds codes of the classes, if there are any. ``row_arrays`` has the further arrays of
+        the objective for the training rows by name, ``eval_row_arrays`` those of each eval set.
         """
         eval_arrays = [
             objective.stack_arrays(by_name, len(ey), f"the rows of eval_set[{i}]")
@@ -422,12 +425,11 @@ class BaseBoost(TrainedInRounds, BaseTrees):
         device = device_for(self.device, x)
         for i, (ex, _, _) in enumerate(evals):
             device = device_for(device, ex, f"X of eval_set[{i}]")
+        magnitude = Magnitude.of(y, weight) if objective.homogeneous else Magnitude()
+        y, scaled_params = magnitude.divide(y, weight), magnitude.params(params)
+        metrics = resolve_metrics(self.eval_metric, objective, classes, magnitude.exponent)
+        n_classes = 1 if classes is None else len(classes)
         with get_backend(device, self.n_jobs, cells=x.size) as backend:
-            metrics = resolve_metrics(
-                self.eval_metric,
-                objective,
-                lambda backend, raw: backend.apply_link(raw, objective.link),
-            )
             features = FeatureMap.of_numbers(x.shape[1]).with_cuts(
                 Summary.of(x, weight, y), params.max_bins, backend
             )
@@ -437,7 +439,7 @@ class BaseBoost(TrainedInRounds, BaseTrees):
                 EvalSet.of(
                     f"validation_{i}",
                     features.matrix(ex, backend, by_rows=False),
-                    ey,
+                    magnitude.divide(ey, ew),
                     ew,
                     base_score,
                     arrays,
@@ -452,7 +454,7 @@ class BaseBoost(TrainedInRounds, BaseTrees):
                 weight,
                 base_score,
                 objective,
-                params,
+                scaled_params,
                 self._seed(),
                 backend,
                 row_arrays,
@@ -469,13 +471,17 @@ class BaseBoost(TrainedInRounds, BaseTrees):
                     )
                     progress.advance(note="  ".join(latest))
 
-                return boost(
+                ensemble, history = boost(
                     booster,
                     base_score,
                     sets,
                     metrics if sets else [],
                     report if params.verbose else None,
                 )
+        ensemble = magnitude.multiply(ensemble)
+        check_scores(ensemble, params.learning_rate)
+        warn_of_light_rows(ensemble, weight, params)
+        return ensemble, history
 
     def _set_fitted(self, ensemble: Ensemble, history: History, params: BoostParams) -> None:
         """All fitted attributes at once, after everything that can fail."""
@@ -541,6 +547,7 @@ class BaseBoost(TrainedInRounds, BaseTrees):
             )
         out = []
         for i, ((ex, ey), ew) in enumerate(zip(pairs, weights, strict=True)):
+            refuse_mask(f"y of eval_set[{i}]", ey)
             ex = self._check_x(ex, reset=False)
             ey = self._check_eval_y(f"y of eval_set[{i}]", on_host(ey), len(ex))
             out.append((ex, ey, check_weight(on_host(ew), len(ex), f"eval_sample_weight[{i}]")))

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from gpuboost.backend import Backend, on_host
@@ -16,9 +15,9 @@ from gpuboost.config import BoostParams
 from gpuboost.data.checks import (
     check_class_weight,
     check_numbers,
-    check_two_classes,
     check_weight,
     class_codes,
+    weights_by_class,
 )
 from gpuboost.estimators.base import BaseBoost, TreesOfClasses
 from gpuboost.objectives.losses import OBJECTIVES
@@ -75,8 +74,10 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         Stop when the last metric on the last eval set has not improved for this many rounds;
         predictions then use the best round.
     eval_metric : str, callable or list, default=None
-        Metrics on the eval sets: "rmse", "mae"; or a callable ``metric(y, prediction)``, lower
-        being better. None: the loss.
+        Metrics on the eval sets: "rmse", "mae"; a function ``metric(y, prediction)``, of which less
+        is better unless its attribute ``greater_is_better`` is True; or a scikit-learn scorer. A
+        function that has an argument ``sample_weight`` gets the weights of the eval set, if it has
+        some. None: the loss.
     importance_type : {"gain", "split", "cover"}, default="gain"
         What ``feature_importances_`` adds up over a feature's splits.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
@@ -84,7 +85,8 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         has 16 million entries or more. "auto" and "cuda" take the device that X is on, if it is on
         one.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores. The model does not depend on it.
+        Threads; None or -1 means all cores, and more than there are cores count as all of them.
+        The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of row and column sampling and of rounding. None means 0: training is always
         repeatable.
@@ -189,7 +191,9 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
             y = check_numbers("y", y, len(X))
             weight = check_weight(on_host(sample_weight), len(X))
             evals = self._check_evals(eval_set, eval_sample_weight, params)
-            self._set_fitted(*self._fit_boosting(X, y, weight, evals, objective, 1, params), params)
+            self._set_fitted(
+                *self._fit_boosting(X, y, weight, evals, objective, None, params), params
+            )
         return self
 
     def _check_eval_y(self, name: str, y: Any, n_rows: int) -> np.ndarray:
@@ -227,7 +231,7 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
 
 
 class GPUBoostClassifier(TreesOfClasses, BaseBoost):
-    """Gradient boosting for two or more classes.
+    """Gradient boosting for two or more classes; with one class in y it predicts that class.
 
     Parameters
     ----------
@@ -277,8 +281,12 @@ class GPUBoostClassifier(TreesOfClasses, BaseBoost):
         predictions then use the best round.
     eval_metric : str, callable or list, default=None
         Metrics on the eval sets: "logloss", "exponential", "error", "auc" for two classes,
-        "mlogloss", "merror" for more; or a callable ``metric(y, prediction)``, lower being better.
-        None: the loss.
+        "mlogloss", "merror" for more; a function ``metric(y, probability)``, of which less is
+        better unless its attribute ``greater_is_better`` is True; or a scikit-learn scorer. A
+        function gets the codes of the classes (their places in ``classes_``) and the probabilities
+        of the second of two classes, shape (n_samples,), or of all classes, shape
+        (n_samples, n_classes). One that has an argument ``sample_weight`` gets the weights of the
+        eval set, if it has some. None: the loss.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
     importance_type : {"gain", "split", "cover"}, default="gain"
@@ -288,7 +296,8 @@ class GPUBoostClassifier(TreesOfClasses, BaseBoost):
         has 16 million entries or more. "auto" and "cuda" take the device that X is on, if it is on
         one.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores. The model does not depend on it.
+        Threads; None or -1 means all cores, and more than there are cores count as all of them.
+        The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of row and column sampling and of rounding. None means 0: training is always
         repeatable.
@@ -396,10 +405,9 @@ class GPUBoostClassifier(TreesOfClasses, BaseBoost):
             X, y = self._check_xy(X, y)
             check_classification_targets(y)
             classes, codes = np.unique(y, return_inverse=True)
-            check_two_classes(classes)
             weight = check_weight(on_host(sample_weight), len(X))
             if self.class_weight is not None:
-                by_class = compute_sample_weight(self.class_weight, y)
+                by_class = weights_by_class(self.class_weight, y)
                 weight = check_weight(
                     by_class * weight if weight.size else by_class, len(X), "class_weight"
                 )
@@ -409,12 +417,14 @@ class GPUBoostClassifier(TreesOfClasses, BaseBoost):
                     "objective='log_loss' or AdaBoostClassifier"
                 )
             objective = binary if len(classes) == 2 else OBJECTIVES["multi_log_loss"]
+            if len(classes) == 1:
+                objective = replace(OBJECTIVES["one_class"], metric=binary.metric)
             evals = [
                 (ex, class_codes(name, ey, classes).astype(np.float64), ew)
                 for ex, (name, ey), ew in self._check_evals(eval_set, eval_sample_weight, params)
             ]
             ensemble, history = self._fit_boosting(
-                X, codes.astype(np.float64), weight, evals, objective, len(classes), params
+                X, codes.astype(np.float64), weight, evals, objective, classes, params
             )
             self._set_fitted(replace(ensemble, classes=[classes]), history, params)
         return self

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.base import is_classifier
-from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from gpuboost.backend import (
@@ -26,7 +25,8 @@ from gpuboost.backend import (
     n_threads,
     on_host,
 )
-from gpuboost.data.checks import check_two_classes, check_weight
+from gpuboost.data.checks import check_squares, check_weight, weights_by_class
+from gpuboost.data.dates_and_masks import plain_table, refuse_mask
 from gpuboost.data.features import FeatureMap
 from gpuboost.data.targets import TreeTargets
 from gpuboost.estimators.base import BaseTrees, TreesOfClasses
@@ -130,7 +130,8 @@ class BaseClassical(BaseTrees):
         if device_of(x) is not None and not self._takes_device_input():
             log.info("X is copied from %s to the host for training", device_for(self.device, x))
             x = on_host(x)
-        features = None
+        refuse_mask("y", y)
+        x, features = plain_table(x), None
         if self.categorical_features is not None:
             features = FeatureMap.of_table(x, self.categorical_features)
             x = features.encode(x)
@@ -145,8 +146,6 @@ class BaseClassical(BaseTrees):
             check_classification_targets(y[:, 0] if one_column else y)
             parts = [np.unique(y[:, o], return_inverse=True) for o in range(y.shape[1])]
             classes = [values for values, _ in parts]
-            if self._needs_two_classes:
-                check_two_classes(classes[0])
             codes = np.stack([inverse for _, inverse in parts], axis=1)
             weight = self._with_class_weight(y[:, 0] if one_column else y, weight)
             targets = TreeTargets.of_classes(codes, [len(values) for values in classes])
@@ -155,10 +154,8 @@ class BaseClassical(BaseTrees):
         if not np.isfinite(y).all():
             row = int(np.flatnonzero(~np.isfinite(y).all(axis=1))[0])
             raise ValueError(f"y contains NaN or infinity: {y[row]} at row {row}")
+        check_squares("y", y, weight)
         return Training(x, TreeTargets.of_values(y), weight, features, None, y, one_column)
-
-    #: Whether one class is an error: boosting has nothing to do then, a tree is a leaf.
-    _needs_two_classes = False
 
     def _coded(self, data: Training, backend: Backend) -> FeatureMatrix:
         """The features as the splitter wants them."""
@@ -167,11 +164,10 @@ class BaseClassical(BaseTrees):
 
     def _with_class_weight(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         class_weight = getattr(self, "class_weight", None)
-        if class_weight is None or class_weight == "balanced_subsample":
+        by_bag = isinstance(class_weight, str) and class_weight == "balanced_subsample"
+        if class_weight is None or by_bag:
             return weight
-        return check_weight(
-            weight * compute_sample_weight(class_weight, y), len(weight), "class_weight"
-        )
+        return check_weight(weight * weights_by_class(class_weight, y), len(weight), "class_weight")
 
     def _set_trained(
         self, data: Training, trees: list[Tree], tree_weights: np.ndarray | None = None, **how: Any

@@ -83,7 +83,8 @@ class RandomForestClassifier(BaseForestClassifier):
         Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
         ``splitter="exact"`` are grown on the CPU all the same.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores. The model does not depend on it.
+        Threads; None or -1 means all cores, and more than there are cores count as all of them.
+        The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of everything that is drawn. None means 0: training is always repeatable.
     verbose : int, default=0
@@ -197,7 +198,8 @@ class RandomForestRegressor(BaseForestRegressor):
         Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
         ``splitter="exact"`` are grown on the CPU all the same.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores. The model does not depend on it.
+        Threads; None or -1 means all cores, and more than there are cores count as all of them.
+        The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of everything that is drawn. None means 0: training is always repeatable.
     verbose : int, default=0
@@ -311,7 +313,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
         ``splitter="exact"`` are grown on the CPU all the same.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores. The model does not depend on it.
+        Threads; None or -1 means all cores, and more than there are cores count as all of them.
+        The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of everything that is drawn. None means 0: training is always repeatable.
     verbose : int, default=0
@@ -451,7 +454,8 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
         ``splitter="exact"`` are grown on the CPU all the same.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores. The model does not depend on it.
+        Threads; None or -1 means all cores, and more than there are cores count as all of them.
+        The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of everything that is drawn. None means 0: training is always repeatable.
     verbose : int, default=0

@@ -6,6 +6,7 @@ A file holds the parameters, and the fitted attributes that the classes annotate
 from __future__ import annotations
 
 import os
+import stat
 import warnings
 from typing import Any, get_args
 
@@ -102,6 +103,9 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     """
     path = os.fspath(path)
     try:
+        mode = os.stat(path).st_mode
+        # a pipe would be waited for, a device be read without end; a folder is an OSError
+        need(stat.S_ISREG(mode) or stat.S_ISDIR(mode), "it is no regular file")
         with open(path, "rb") as file:
             header, arrays = read_model(file)
         model = restore(header, arrays)

@@ -76,7 +76,7 @@ class BaseDecisionTree(SeveralOutputs):
         params = TreeParams(**{name: getattr(self, name) for name in names})
         self._check_bins()
         self._check_device()
-        if self.ccp_alpha != "cv":
+        if not isinstance(self.ccp_alpha, str) or self.ccp_alpha != "cv":
             if isinstance(self.ccp_alpha, str):
                 raise ValueError(
                     f"ccp_alpha must be a number at least 0 or 'cv'; got {self.ccp_alpha!r}"
@@ -423,7 +423,8 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
         Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
         ``splitter="exact"`` are grown on the CPU all the same.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores. The model does not depend on it.
+        Threads; None or -1 means all cores, and more than there are cores count as all of them.
+        The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of everything that is drawn. None means 0: training is always repeatable.
 
@@ -576,7 +577,8 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
         ``splitter="exact"`` are grown on the CPU all the same.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores. The model does not depend on it.
+        Threads; None or -1 means all cores, and more than there are cores count as all of them.
+        The model does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of everything that is drawn. None means 0: training is always repeatable.
 

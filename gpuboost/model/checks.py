@@ -39,10 +39,9 @@ def _check_channels(ensemble: Ensemble) -> None:
     """Classes, link, channels and what a tree says belong together."""
     classes, n_outputs, link = ensemble.classes, ensemble.n_outputs, "identity"
     widths = [1] * n_outputs if classes is None else [len(values) for values in classes]
-    least = 2 if classes is not None and ensemble.combine == "sum" else 1
     need(
-        len(widths) == n_outputs > 0 and min(widths) >= least,
-        f"there are {widths} classes for {n_outputs} outputs, which need {least} at least",
+        len(widths) == n_outputs > 0 and min(widths) >= 1,
+        f"there are {widths} classes for {n_outputs} outputs, which need 1 at least",
     )
     if classes is not None and not ensemble.shares:
         link = "logistic" if widths[0] == 2 else "softmax"

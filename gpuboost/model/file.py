@@ -15,7 +15,7 @@ import os
 import re
 import struct
 from collections.abc import Iterable
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,12 @@ VERSION = 2
 #: file.
 PREAMBLE = struct.Struct("<12sIQQ32s")
 DIGEST_SIZE = 32
+
+#: Most bytes of a header; arrays are not in it.
+MOST_HEADER = 1 << 28
+#: Bytes of arrays beyond which nothing is read unless the header says what the bytes are. Smaller
+#: files are read first, so that a damaged one is told by its checksum.
+MOST_UNEXPLAINED = 1 << 26
 
 #: Arrays begin at multiples of this: a reader may map them, whatever vectors it uses.
 ALIGNMENT = 64
@@ -102,6 +108,7 @@ def write_model(file: BinaryIO, header: dict[str, Any], arrays: dict[str, np.nda
         parts += [bytes(padding), array.reshape(-1).view(np.uint8).data if array.size else b""]
         end += padding + array.nbytes
     text = canonical_json({**header, "arrays": entries})
+    need(len(text) <= MOST_HEADER, f"its header has {len(text)} bytes, more than a file can hold")
     parts = [text, bytes(-(PREAMBLE.size + len(text)) % ALIGNMENT), *parts]
     start = PREAMBLE.pack(MAGIC, VERSION, len(text), end, b"")[:-DIGEST_SIZE]
     file.write(start + _digest([start, *parts]))
@@ -140,17 +147,30 @@ def read_model(file: BinaryIO) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         begin + arrays_size == size,
         f"it should have {begin + arrays_size} bytes, but has {size}: it is cut off or damaged",
     )
-    # one buffer for everything, the arrays are views of it: they must be writable, kernels take no
-    # others
-    view = memoryview(bytearray(size))
-    view[: PREAMBLE.size] = start
-    rest = view[PREAMBLE.size :]
-    need(file.readinto(rest) == len(rest), "it changed while it was read")  # type: ignore[attr-defined]
-    actual = _digest([view[: PREAMBLE.size - DIGEST_SIZE], rest])
+    need(header_size <= MOST_HEADER, f"its header has {header_size} bytes, more than a model has")
+    text, gap = file.read(header_size), file.read(begin - header_end)
+    header: dict[str, Any] = {}
+    places: list[_Place] = []
+    problem: ModelFormatError | None = None
+    try:
+        header = _parse(text)
+        places = _places_of(header.pop("arrays", None), arrays_size)
+    except ModelFormatError as error:
+        if arrays_size > MOST_UNEXPLAINED:
+            raise
+        problem = error  # told after the checksum, which says whether the file is damaged
+    # one buffer, of which the arrays are views: they must be writable, kernels take no others
+    data = memoryview(bytearray(arrays_size))
+    need(
+        len(text) + len(gap) + file.readinto(data) == size - PREAMBLE.size,  # type: ignore[attr-defined]
+        "it changed while it was read",
+    )
+    actual = _digest([start[:-DIGEST_SIZE], text, gap, data])
     need(actual == digest, "its checksum is wrong: it is damaged")
-    need(not any(view[header_end:begin]), "the bytes between header and arrays are not zero")
-    header = _parse(bytes(view[PREAMBLE.size : header_end]))
-    return header, _cut_arrays(header.pop("arrays", None), view[begin:])
+    need(not any(gap), "the bytes between header and arrays are not zero")
+    if problem is not None:
+        raise problem
+    return header, _cut_arrays(places, data)
 
 
 def _parse(text: bytes) -> dict[str, Any]:
@@ -164,10 +184,20 @@ def _parse(text: bytes) -> dict[str, Any]:
     return header
 
 
-def _cut_arrays(entries: Any, data: memoryview) -> dict[str, np.ndarray]:
-    """Views of the arrays that the header lists."""
+class _Place(NamedTuple):
+    """Where an array is, and what."""
+
+    name: str
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    begin: int
+    end: int
+
+
+def _places_of(entries: Any, n_bytes: int) -> list[_Place]:
+    """The arrays that the header lists, which must take all the bytes that there are."""
     need(isinstance(entries, list), "its header has no list of arrays")
-    arrays: dict[str, np.ndarray] = {}
+    places: list[_Place] = []
     end, last = 0, ""
     for entry in entries:
         need(isinstance(entry, dict), "an entry of the list of arrays is not a JSON object")
@@ -182,21 +212,30 @@ def _cut_arrays(entries: Any, data: memoryview) -> dict[str, np.ndarray]:
         need(
             isinstance(shape, list)
             and len(shape) <= MOST_DIMENSIONS
-            and all(type(n) is int and 0 <= n <= len(data) for n in shape),
+            and all(type(n) is int and 0 <= n <= n_bytes for n in shape),
             f"array {name!r} has the shape {str(shape)[:50]}, which is not possible",
         )
-        before, begin = end, end + -end % ALIGNMENT
+        begin = end + -end % ALIGNMENT
         end = begin + math.prod(shape) * np.dtype(dtype).itemsize
         need(
             type(offset) is int and offset == begin,
             f"array {name!r} must begin at offset {begin}, but has offset {offset!r}",
         )
-        need(end <= len(data), f"array {name!r} reaches beyond the end of the file")
-        # equal models are equal files
-        need(not any(data[before:begin]), f"the bytes before array {name!r} are not zero")
-        arrays[name] = _array(data, np.dtype(dtype), tuple(shape), begin, name)
+        need(end <= n_bytes, f"array {name!r} reaches beyond the end of the file")
+        places.append(_Place(name, np.dtype(dtype), tuple(shape), begin, end))
         last = name
-    need(end == len(data), f"the arrays end at {end}, but the file has {len(data)} bytes of them")
+    need(end == n_bytes, f"the arrays end at {end}, but the file has {n_bytes} bytes of them")
+    return places
+
+
+def _cut_arrays(places: list[_Place], data: memoryview) -> dict[str, np.ndarray]:
+    """Views of the arrays; between them there is nothing: equal models are equal files."""
+    before = 0
+    arrays = {}
+    for name, dtype, shape, begin, end in places:
+        need(not any(data[before:begin]), f"the bytes before array {name!r} are not zero")
+        arrays[name] = _array(data, dtype, shape, begin, name)
+        before = end
     return arrays
 
 

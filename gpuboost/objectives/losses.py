@@ -12,11 +12,15 @@ from typing import Any
 import numpy as np
 
 from gpuboost.objectives.links import IDENTITY, LOGISTIC, SOFTMAX, Link
+from gpuboost.objectives.metrics import RowMetric, multi_error_row, multi_log_loss_row
 from gpuboost.objectives.objective import Objective
 from gpuboost.scalar.fixed_point import fine_scale
 from gpuboost.scalar.formulas import exp, log, sigmoid
 
 SMALLEST_HESSIAN = 1e-16
+#: Probability from which a class starts at least, and at most below 1: that of a class whose rows
+#: have no weight. Its log odds are -36.
+LEAST_PRIOR = 2.0**-52
 
 
 def exact_mean(values: np.ndarray, weight: np.ndarray, backend: Any) -> float:
@@ -50,7 +54,7 @@ def logistic_grad_hess(y: float, raw: float) -> tuple[float, float]:
 
 def log_odds_score(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any) -> np.ndarray:
     """The best constant under binary log loss."""
-    p = exact_mean(y, weight, backend)
+    p = min(max(exact_mean(y, weight, backend), LEAST_PRIOR), 1.0 - LEAST_PRIOR)
     return np.array([log(p) - log(1.0 - p)])
 
 
@@ -78,7 +82,7 @@ def softmax_grad_hess(y: Any, raw: Any, begin: int, end: int, g: Any, h: Any) ->
     row, then the sum of exponentials.
     """
     n = raw.shape[0]
-    factor = n / (n - 1.0)
+    factor = n / (n - 1.0) if n > 1 else 1.0
     row = h[0, begin:end]
     for i in range(row.shape[0]):
         row[i] = raw[0, begin + i]
@@ -109,16 +113,21 @@ def softmax_grad_hess(y: Any, raw: Any, begin: int, end: int, g: Any, h: Any) ->
 
 def log_prior_score(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any) -> np.ndarray:
     """The best constants under multinomial log loss."""
-    return np.array(
-        [log(exact_mean((y == k).astype(np.float64), weight, backend)) for k in range(n_classes)]
-    )
+    shares = [exact_mean((y == k).astype(np.float64), weight, backend) for k in range(n_classes)]
+    return np.array([log(max(share, LEAST_PRIOR)) for share in shares])
 
 
 OBJECTIVES = {
     objective.name: objective
     for objective in (
         Objective(
-            "squared_error", squared_grad_hess, IDENTITY, "rmse", mean_score, constant_hessian=True
+            "squared_error",
+            squared_grad_hess,
+            IDENTITY,
+            "rmse",
+            mean_score,
+            constant_hessian=True,
+            homogeneous=True,
         ),
         Objective("log_loss", logistic_grad_hess, LOGISTIC, "logloss", log_odds_score),
         Objective(
@@ -130,6 +139,20 @@ OBJECTIVES = {
         ),
         Objective(
             "multi_log_loss", softmax_grad_hess, SOFTMAX, "mlogloss", log_prior_score, joint=True
+        ),
+        # one class: its probability is 1, whatever the loss, and gradients are 0
+        Objective(
+            "one_class",
+            softmax_grad_hess,
+            SOFTMAX,
+            "mlogloss",
+            log_prior_score,
+            joint=True,
+            own_metrics=(
+                RowMetric("logloss", multi_log_loss_row, "softmax"),
+                RowMetric("exponential", multi_log_loss_row, "softmax"),
+                RowMetric("error", multi_error_row, "softmax"),
+            ),
         ),
     )
 }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from gpuboost.objectives.metric_functions import MetricFunction
 from gpuboost.objectives.scores import share_of_pairs
 from gpuboost.scalar.formulas import exp, log, softplus
 
@@ -35,12 +36,14 @@ class Score:
 class Metric:
     """A named metric.
 
-    ``score`` maps a backend's arrays (y, raw, weight, further arrays) and the backend to a score.
+    ``score`` maps a backend's arrays (y, raw, weight, further arrays) and the backend to a score,
+    which is NaN where the metric is not defined: ``needs`` says what it needs.
     """
 
     name: str
     score: Callable[..., Any]
     higher_is_better: bool = False
+    needs: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,8 @@ class RowMetric:
         of its own metrics.
     parameters : tuple of float
         Last arguments of ``row_value``. The objective gives them to its own metrics.
+    unit : float
+        Factor on the metric: targets and scores were divided by it.
     """
 
     name: str
@@ -72,6 +77,7 @@ class RowMetric:
     root: bool = False
     n_arrays: int = 0
     parameters: tuple[float, ...] = ()
+    unit: float = 1.0
 
     @property
     def per_row(self) -> bool:
@@ -81,7 +87,7 @@ class RowMetric:
     def score(self, total: float, total_weight: float) -> Score:
         """The metric from the sums over all rows."""
         mean = float(total) / float(total_weight)
-        return Score(math.sqrt(mean) if self.root else mean)
+        return Score(self.unit * (math.sqrt(mean) if self.root else mean))
 
 
 @dataclass(frozen=True)
@@ -154,26 +160,35 @@ ROW_METRICS = (
 
 
 def resolve_metrics(
-    eval_metric: Any, objective: Any, predict: Callable[[Any, np.ndarray], np.ndarray]
+    eval_metric: Any, objective: Any, classes: np.ndarray | None = None, exponent: int = 0
 ) -> list[Metric]:
-    """Metrics named by ``eval_metric`` (a name, a callable, a list of them, or None).
+    """Metrics named by ``eval_metric`` (a name, a function, a scorer, a list of them, or None).
 
-    They are ready to be called on raw scores of the objective.
+    They are ready to be called on raw scores of the objective, and no two have the same name.
+    Functions see the classes, and everything sees targets and scores times two to the exponent.
     """
     chosen = eval_metric if isinstance(eval_metric, (list, tuple)) else [eval_metric]
-    return [_resolve(one, objective, predict) for one in chosen]
+    if not chosen:
+        raise ValueError("eval_metric must be a name, a function or a list of some; got no metric")
+    metrics: list[Metric] = []
+    for metric in (_resolve(one, objective, classes, exponent) for one in chosen):
+        taken, name, number = {known.name for known in metrics}, metric.name, 1
+        while name in taken:
+            number += 1
+            name = f"{metric.name}_{number}"
+        metrics.append(replace(metric, name=name))
+    return metrics
 
 
-def _resolve(one: Any, objective: Any, predict: Callable[[Any, np.ndarray], np.ndarray]) -> Metric:
+def _resolve(one: Any, objective: Any, classes: np.ndarray | None, exponent: int) -> Metric:
     if callable(one):
-        name = getattr(one, "__name__", type(one).__name__)
-        return Metric(
-            name, _on_host(lambda backend, y, raw, weight: float(one(y, predict(backend, raw))))
-        )
+        function = MetricFunction(one, objective.link, classes, exponent)
+        return Metric(function.name, _on_host(function), function.greater_is_better)
     name = objective.metric if one is None else one
     rows, link = objective.metrics, objective.link
-    known = [*rows, *(["auc"] if link.name == "logistic" else [])]
-    if name not in known:
+    with_auc = link.name == "logistic" or (classes is not None and len(classes) == 1)
+    known = [*rows, *(["auc"] if with_auc else [])]
+    if not isinstance(name, str) or name not in known:
         raise ValueError(
             f"eval_metric must be one of {', '.join(map(repr, known))} or a callable for the "
             f"objective {objective.name!r}; got {name!r}"
@@ -184,11 +199,13 @@ def _resolve(one: Any, objective: Any, predict: Callable[[Any, np.ndarray], np.n
             "auc",
             lambda y, raw, weight, arrays, backend: backend.area_under_curve(area, y, raw, weight),
             higher_is_better=True,
+            needs="rows of both classes",
         )
+    row_metric = replace(rows[name], unit=math.ldexp(1.0, exponent))
     return Metric(
         name,
         lambda y, raw, weight, arrays, backend: backend.mean_of_rows(
-            rows[name], link.scale, y, raw, weight, arrays
+            row_metric, link.scale, y, raw, weight, arrays
         ),
     )
 

@@ -47,6 +47,9 @@ class Objective:
         Whether ``grad_hess`` fills ranges of rows.
     constant_hessian : bool
         Whether the hessian is 1.
+    homogeneous : bool
+        Whether a factor on targets and scores is one on the gradients, and none on the hessians:
+        targets of any size can then be trained on, divided by a power of two.
     own_metrics : tuple of RowMetric
         Metrics that only this objective has; their functions take the further arrays' values and
         the parameters too.
@@ -71,6 +74,7 @@ class Objective:
     parameters: Mapping[str, float] = field(default_factory=dict)
     joint: bool = False
     constant_hessian: bool = False
+    homogeneous: bool = False
     own_metrics: tuple[RowMetric, ...] = ()
     leaf_value: Callable[..., float] | None = None
     row_arrays: tuple[str, ...] = ()

@@ -212,8 +212,9 @@ def samme_decision(i: int, votes: Any, weight: float, out: Any) -> None:
     if n_classes == 2:
         out[i, 0] = 2.0 * (votes[i, 1] - votes[i, 0]) / weight
     else:
+        others = n_classes - 1.0 if n_classes > 1 else 1.0
         for c in range(n_classes):
-            against = (weight - votes[i, c]) / (n_classes - 1.0)
+            against = (weight - votes[i, c]) / others
             out[i, c] = (votes[i, c] - against) / weight
 
 
@@ -224,6 +225,7 @@ def samme_probabilities(i: int, decision: Any, out: Any) -> None:
         out[i, 0] = -decision[i, 0] / 2.0
         out[i, 1] = decision[i, 0] / 2.0
     else:
+        others = n_classes - 1.0 if n_classes > 1 else 1.0
         for c in range(n_classes):
-            out[i, c] = decision[i, c] / (n_classes - 1.0)
+            out[i, c] = decision[i, c] / others
     shares_of_powers(out[i])

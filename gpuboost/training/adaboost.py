@@ -6,6 +6,7 @@ AdaBoost.R2 (Drucker 1997).
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpuboost.backend import Backend
-from gpuboost.config import Number, check_choice
+from gpuboost.config import MOST_ROUNDS, Number, check_choice
 from gpuboost.data.array_math import exact_sum, exp
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.tree import Tree
@@ -28,7 +29,10 @@ TREES, DRAWS = 11, 12
 #: vanish.
 LEAST_WEIGHT = np.finfo(np.float64).eps
 
-RANGES = {"n_estimators": Number(1, integer=True), "learning_rate": Number(0, low_open=True)}
+RANGES = {
+    "n_estimators": Number(1, MOST_ROUNDS, integer=True),
+    "learning_rate": Number(0, low_open=True),
+}
 
 #: How much a row is to blame, from its absolute error as a share of the largest.
 LOSSES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -99,12 +103,23 @@ def boost_classes(
                 )
             _warn(rounds, params, error, chance)
             break
-        step = params.learning_rate * float(
-            formulas.log((1.0 - error) / error) + formulas.log(n_classes - 1.0)
+        step = tree_weight(
+            params, float(formulas.log((1.0 - error) / error) + formulas.log(n_classes - 1.0))
         )
         rounds.append((tree, step, error))
         weight = reweigh_classes(weight, wrong, step)
     return Boosted.of(rounds)
+
+
+def tree_weight(params: AdaBoostParams, quality: float) -> float:
+    """The weight of a tree in the vote; sums of them must be numbers above 0."""
+    weight = float(params.learning_rate) * quality
+    if not sys.float_info.min <= weight <= sys.float_info.max / params.n_estimators:
+        raise ValueError(
+            f"learning_rate={params.learning_rate!r} gives a tree the weight {weight:.3g}, which "
+            "is too small or too large for float64"
+        )
+    return weight
 
 
 def reweigh_classes(weight: np.ndarray, wrong: np.ndarray, step: float) -> np.ndarray:
@@ -145,7 +160,7 @@ def boost_values(
             _warn(rounds, params, error, 0.5)
             break
         beta = error / (1.0 - error)
-        rounds.append((tree, params.learning_rate * float(-formulas.log(beta)), error))
+        rounds.append((tree, tree_weight(params, float(-formulas.log(beta))), error))
         weight = reweigh_values(weight, blame, beta, params.learning_rate)
     return Boosted.of(rounds)
 

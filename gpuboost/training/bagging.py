@@ -24,6 +24,9 @@ from gpuboost.training.trees import TREES, GrowingTree, TreeGrower, TreeParams
 #: What the key of a bag is for: the first counter of ``Backend.mix_key``.
 BAGS = 5
 
+#: Most draws for a tree.
+MOST_DRAWS = 2**31 - 1
+
 
 @dataclass(frozen=True)
 class BaggingParams:
@@ -107,11 +110,13 @@ def draws(max_samples: int | float | None, n_rows: int) -> int:
     """Draws for each bag from so many rows."""
     if max_samples is None:
         return n_rows
-    return (
-        int(max_samples)
-        if isinstance(max_samples, numbers.Integral)
-        else max(1, int(max_samples * n_rows))
-    )
+    wanted = max_samples if isinstance(max_samples, numbers.Integral) else max_samples * n_rows
+    if wanted > MOST_DRAWS:
+        raise ValueError(
+            f"max_samples must give at most {MOST_DRAWS} draws for a tree; got {max_samples!r} for "
+            f"{n_rows} rows"
+        )
+    return max(1, int(wanted))
 
 
 def check_max_samples(value: Any, bootstrap: bool) -> None:

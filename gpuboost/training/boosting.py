@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpuboost.backend import Backend
-from gpuboost.config import BoostParams
+from gpuboost.config import NO_LEAF_LIMIT, NO_ROW_LIMIT, BoostParams
 from gpuboost.data.features import FeatureMap
 from gpuboost.dtypes import GROWTH, LEAFWISE, NODE, PACKED, ROW, record_of
 from gpuboost.exchange import BoostedTree, DeviceArray, FeatureMatrix, GrowthLimits, ScoreLike
@@ -28,6 +30,9 @@ ROUNDING, ROWS, COLUMNS = 1, 2, 3
 #: host goes on.
 MAX_ROUNDS_AHEAD = 8
 
+#: Sums of gradients and hessians beyond which their squares might not be written.
+LARGEST_SUM = 2.0**500
+
 
 def growth_limits(
     params: BoostParams, n_rows: int, n_features: int, count_rows: bool
@@ -41,7 +46,7 @@ def growth_limits(
         max_leaves=max_leaves,
         max_open=min(2 ** (depth - 1), max_leaves),
         tree_features=share(params.colsample_bytree, n_features),
-        leaves_per_step=params.leaves_per_step,
+        leaves_per_step=min(int(params.leaves_per_step), NO_LEAF_LIMIT),
         max_steps=max_steps(params, max_leaves),
         sample_columns=params.colsample_bylevel < 1 or params.colsample_bynode < 1,
         count_rows=count_rows,
@@ -56,7 +61,7 @@ def max_steps(params: BoostParams, max_leaves: int) -> int:
     """
     if params.order != LEAFWISE:
         return min(params.depth_limit, max_leaves - 1)
-    at_once = params.leaves_per_step
+    at_once = min(int(params.leaves_per_step), NO_LEAF_LIMIT)
     if at_once == 1:
         return max_leaves - 1
     return min(max_leaves - 1, 2 * -(-(max_leaves - 1) // at_once) + at_once.bit_length() - 1)
@@ -229,13 +234,24 @@ class Booster:
         """Raise if gradients or hessians of one of the first rounds were not as they must be."""
         sums = self.backend.to_host(self.sums)
         numbers = np.arange(self.n_checked, n_rounds)
-        finite = np.isfinite(sums[numbers % len(sums)]).all(axis=1)
-        if not finite.all():
-            first = finite.all(axis=1).argmin()
-            problem = "hessian below zero or" if finite[first, 0] else "gradient"
+        sums = sums[numbers % len(sums)]
+        bad = ~(sums <= LARGEST_SUM).all(axis=(1, 2))
+        if bad.any():
+            first = bad.argmax()
+            whose = f"objective {self.objective.name!r}"
+            when = f"in round {numbers[first]} (from 0)"
+            finite = np.isfinite(sums[first]).all(axis=0)
+            if finite.all():
+                raise ValueError(
+                    f"gradients or hessians of {whose} add up to {sums[first].max():.3g} {when}, "
+                    "too much to be squared: the training diverges; try a lower learning_rate than "
+                    f"{self.params.learning_rate!r}"
+                )
+            problem = "hessian below zero or" if finite[0] else "gradient"
+            advice = f": try a lower learning_rate than {self.params.learning_rate!r}"
             raise ValueError(
-                f"objective {self.objective.name!r} gave a {problem} not finite, or sums too large "
-                f"for float64, in round {numbers[first]} (from 0)"
+                f"{whose} gave a {problem} not finite, or sums too large for float64, "
+                f"{when}{advice if numbers[first] > 0 else ''}"
             )
         self.n_checked = n_rounds
 
@@ -281,7 +297,8 @@ def _trees(grown: list[BoostedTree], cuts: np.ndarray) -> list[Tree]:
 
 def _growth_record(params: BoostParams, limits: GrowthLimits, hessian_counts: bool) -> np.ndarray:
     """What does not change from tree to tree."""
-    min_child_weight, min_samples = float(params.min_child_weight), int(params.min_samples_leaf)
+    min_child_weight = float(params.min_child_weight)
+    min_samples = min(int(params.min_samples_leaf), NO_ROW_LIMIT)
     if hessian_counts:
         min_child_weight, min_samples = max(min_child_weight, float(min_samples)), 1
     level_features = share(params.colsample_bylevel, limits.tree_features)
@@ -333,6 +350,7 @@ class Watch:
         self.best_round = params.n_estimators - 1
         self.best_score: float | None = None
         self.stopped = False
+        self.warned: set[tuple[str, str]] = set()
 
     def evaluate(self) -> None:
         """Ask for the metrics of the round that has just been grown."""
@@ -364,15 +382,41 @@ class Watch:
     def _note(self, number: int) -> None:
         if self.report is not None:
             self.report(self.results)
+        for e in self.evals:
+            for m in self.metrics:
+                if math.isnan(self.results[e.name][m.name][-1]):
+                    self._warn_of_nan(e, m, number)
         if self.params.early_stopping_rounds is None:
             return
         score = self.results[self.evals[-1].name][self.metrics[-1].name][-1]
         higher = self.metrics[-1].higher_is_better
-        if self.best_score is None or (
-            score > self.best_score if higher else score < self.best_score
+        if not math.isnan(score) and (
+            self.best_score is None
+            or (score > self.best_score if higher else score < self.best_score)
         ):
             self.best_round, self.best_score = number, score
-        self.stopped = number - self.best_round >= self.params.early_stopping_rounds
+        if self.best_score is not None:
+            self.stopped = number - self.best_round >= self.params.early_stopping_rounds
+
+    def _warn_of_nan(self, e: EvalSet, m: Metric, number: int) -> None:
+        """Say once for each metric and eval set that NaN is no score."""
+        if (e.name, m.name) not in self.warned:
+            self.warned.add((e.name, m.name))
+            needs = f" (it needs {m.needs})" if m.needs else ""
+            warnings.warn(
+                f"eval_metric {m.name!r} on {e.name} is NaN in round {number} (from 0){needs}; NaN "
+                "never counts as the best score",
+                stacklevel=7,
+            )
+
+    def finish(self) -> None:
+        """Say it if early stopping had nothing to go by."""
+        if self.params.early_stopping_rounds is not None and self.best_score is None:
+            warnings.warn(
+                f"early stopping had nothing to go by: eval_metric {self.metrics[-1].name!r} on "
+                f"{self.evals[-1].name} was NaN in every round; all {self.n_seen} rounds are kept",
+                stacklevel=5,
+            )
 
 
 def boost(
@@ -400,9 +444,26 @@ def boost(
         if watch.stopped:
             break
     watch.see(0)
+    watch.finish()
     booster.check_gradients(watch.n_seen)
     trees += booster.take_trees(everything=True)
     del trees[watch.n_seen * len(base_score) :]
     features, link = booster.feature_map.without_cuts(), booster.objective.link
     ensemble = Ensemble.boosted(trees, base_score, features, link)
     return ensemble, History(watch.results, watch.best_round, watch.best_score)
+
+
+def warn_of_light_rows(ensemble: Ensemble, weight: np.ndarray, params: BoostParams) -> None:
+    """Say it if weights are so small that ``min_child_weight`` has forbidden every split."""
+    cover = float(max(tree.cover[0] for tree in ensemble.trees))
+    splits = any(len(tree.left) > 1 for tree in ensemble.trees)
+    # hessians may be as low as a quarter of the weights; where they are lower, all rows are alike
+    light = weight.size and weight.sum() < 8 * params.min_child_weight
+    if light and not splits and cover < 2 * params.min_child_weight:
+        warnings.warn(
+            f"no tree has a split: the hessians of all rows, times their weights, add up to "
+            f"{cover:.3g}, and min_child_weight={params.min_child_weight!r} is needed on both "
+            "sides of a split; multiply sample_weight by a constant, or lower min_child_weight and "
+            "reg_lambda",
+            stacklevel=4,
+        )

@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 
 from gpuboost.backend import Backend
-from gpuboost.config import NO_DEPTH_LIMIT, Number, check_choice, is_count, is_share
+from gpuboost.config import (
+    NO_DEPTH_LIMIT,
+    NO_LEAF_LIMIT,
+    NO_ROW_LIMIT,
+    Number,
+    check_choice,
+    is_count,
+    is_share,
+)
 from gpuboost.data.targets import TreeTargets
 from gpuboost.dtypes import (
     ABSOLUTE,
@@ -105,7 +113,7 @@ class TreeParams:
         wanted = self.max_features
         if wanted is None:
             return n_features
-        if wanted in ("sqrt", "log2") and isinstance(wanted, str):
+        if isinstance(wanted, str) and wanted in ("sqrt", "log2"):
             return max(1, int(math.sqrt(n_features) if wanted == "sqrt" else math.log2(n_features)))
         if is_count(wanted):
             return min(int(wanted), n_features)
@@ -129,7 +137,7 @@ def _check_rows(name: str, value: Any, least: int) -> None:
 def _rows(value: int | float, n_rows: int, least: int) -> int:
     """A number of rows that may be a share of all of them."""
     is_integer = isinstance(value, numbers.Integral)
-    return int(value) if is_integer else max(least, math.ceil(value * n_rows))
+    return min(int(value), NO_ROW_LIMIT) if is_integer else max(least, math.ceil(value * n_rows))
 
 
 @dataclass(frozen=True)
@@ -278,8 +286,8 @@ class TreeGrower:
             "criterion": self.criterion,
             "splitter": SPLITTERS[params.splitter],
             "division": DIVISIONS[params.categorical_split],
-            "max_depth": NO_DEPTH_LIMIT if params.max_depth is None else int(params.max_depth),
-            "max_leaves": 0 if params.max_leaf_nodes is None else int(params.max_leaf_nodes),
+            "max_depth": min(int(params.max_depth or NO_DEPTH_LIMIT), NO_DEPTH_LIMIT),
+            "max_leaves": min(int(params.max_leaf_nodes or 0), NO_LEAF_LIMIT),
             "max_features": (
                 1  # the cell is halved along one feature
                 if params.splitter == "midpoint"

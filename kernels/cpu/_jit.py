@@ -4,14 +4,19 @@ That is prefetching, atomic operations, and yielding the core.
 """
 
 import functools
+import glob
 import hashlib
+import os
+import pickle
 import sys
+import threading
+import warnings
 from pathlib import Path
 
 import numba
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, serialize
 from numba.extending import intrinsic, register_jitable
 
 from gpuboost.scalar import fixed_point, formulas, quantiles, rows
@@ -35,20 +40,88 @@ def _source_stamp():
 
 
 SOURCE_STAMP = _source_stamp()
+#: Bytes of a checksum and of a stamp.
+DIGEST_SIZE = 32
+
+
+class KeptCode:
+    """Machine code of one function, kept in files for the next process: what numba loads and saves.
+
+    A file is a checksum, the stamp of the sources, and numba's data. numba takes kept code for
+    current as long as the function's own file has not changed, whatever happened to the functions
+    it calls in other files; here all sources count. A damaged file would end a fit with an error,
+    or the process with a crash: it is compiled again instead.
+    """
+
+    STAMP = hashlib.sha256(f"{SOURCE_STAMP} {numba.__version__}".encode()).digest()
+
+    def __init__(self, folder, name):
+        self.folder, self.name = Path(folder), name
+
+    def _path(self, key):
+        return (
+            self.folder / f"{self.name}.{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
+        )
+
+    def load(self, key):
+        """The data saved under a key, or None."""
+        path = self._path(key)
+        try:
+            content = path.read_bytes()
+        except OSError:  # not there, or not readable
+            return None
+        if hashlib.sha256(content[DIGEST_SIZE:]).digest() != content[:DIGEST_SIZE]:
+            _warn_of_damage(str(path.parent))
+            return None
+        if content[DIGEST_SIZE : 2 * DIGEST_SIZE] != self.STAMP:
+            return None
+        saved_key, data = pickle.loads(content[2 * DIGEST_SIZE :])
+        return data if saved_key == key else None
+
+    def save(self, key, data):
+        """Keep data under a key; the file appears all at once."""
+        content = self.STAMP + serialize.dumps((key, data))
+        path = self._path(key)
+        draft = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}.tmp")
+        try:
+            draft.write_bytes(hashlib.sha256(content).digest() + content)
+            os.replace(draft, path)
+        except OSError:  # a full disk, say: compile in every process
+            draft.unlink(missing_ok=True)
+
+    def flush(self):
+        """Forget what is kept."""
+        for path in self.folder.glob(f"{glob.escape(self.name)}.*.nbc"):
+            path.unlink(missing_ok=True)
+
+    def is_there(self):
+        """Whether code of the current sources is kept, for some types of arguments."""
+        for path in self.folder.glob(f"{glob.escape(self.name)}.*.nbc"):
+            with path.open("rb") as file:
+                if file.read(2 * DIGEST_SIZE)[DIGEST_SIZE:] == self.STAMP:
+                    return True
+        return False
+
+
+@functools.cache
+def _warn_of_damage(folder):
+    """Say once that kept code is damaged."""
+    warnings.warn(
+        f"machine code that gpuboost keeps in {folder} is damaged; it is compiled again",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 def kernel(function, **options):
-    """Compile a kernel, and keep the machine code for the next process.
-
-    numba takes kept code for current as long as the function's own file has not changed, whatever
-    happened to the functions it calls in other files. The stamp of all sources replaces the file's:
-    changed formulas are never run from old code."""
+    """Compile a kernel, and keep the machine code for the next process."""
     dispatcher = _jit(**options)(function)
     try:
         dispatcher.enable_caching()
     except RuntimeError:  # no folder to write to: compile in every process
         return dispatcher
-    dispatcher._cache._cache_file._source_stamp = SOURCE_STAMP
+    cache = dispatcher._cache
+    cache._cache_file = KeptCode(cache.cache_path, cache._impl.filename_base)
     return dispatcher
 
 
@@ -57,8 +130,8 @@ def tell_of_compilation(dispatcher):
 
     Seconds of silence look like a hang.
     """
-    cache = getattr(dispatcher._cache, "_cache_file", None)  # a kernel that cannot be kept has none
-    compiled = dispatcher.signatures or (cache is not None and cache._load_index())
+    kept = getattr(dispatcher._cache, "_cache_file", None)  # a kernel that cannot be kept has none
+    compiled = dispatcher.signatures or (kept is not None and kept.is_there())
     if not compiled and sys.stderr.isatty():
         _say_once(
             "gpuboost: compiling kernels; this takes some seconds the first time (gpuboost "

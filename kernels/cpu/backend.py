@@ -20,6 +20,7 @@ from gpuboost.dtypes import (
     SPLIT,
     SYMMETRIC,
     TREE_NODE,
+    TREE_PROGRESS,
 )
 from gpuboost.exchange import (
     BoostedTree,
@@ -65,6 +66,9 @@ from gpuboost.scalar.area import area_and_pairs
 SMALL_WORK = 1 << 19
 #: Row-feature pairs after which growth returns to Python for a moment: about a quarter of a second.
 BUDGET = 1 << 28
+#: The same for classical trees, which take longer for a pair: some hundredths of a second, as all
+#: threads are waited for.
+TREE_BUDGET = 1 << 23
 #: Features of one building task: 64 histograms are 128 KiB, which the second-level cache holds, and
 #: a row's 64 bins are a cache line.
 RANGE_FEATURES = 64
@@ -130,6 +134,7 @@ class CpuBackend:
         def work(_: int) -> None:
             try:
                 for i in todo:
+                    self.team.check()
                     job(i)
             finally:
                 for _ in todo:  # after an error or Ctrl-C no thread begins another job
@@ -309,7 +314,7 @@ class CpuBackend:
         Each thread takes one of its own.
         """
         tell_of_compilation(grow_tree)
-        return CpuTreeGrower(coded, probability, first_channel, n_ranks)
+        return CpuTreeGrower(self.team, coded, probability, first_channel, n_ranks)
 
     def trees_at_once(self, n_rows: int, n_outputs: int) -> int:
         """How many classical trees a grower grows together.
@@ -438,7 +443,7 @@ class CpuBackend:
         if link.name == "identity":
             return raw[0]
         n_outputs, n_rows = raw.shape
-        out = np.empty((n_rows, max(n_outputs, 2)))
+        out = np.empty((n_rows, 2 if link.name == "logistic" else n_outputs))
         if link.name == "logistic":
             predict.binary_probabilities(raw, link.scale, out)
         else:
@@ -633,13 +638,21 @@ class CpuTreeGrower:
     """Grows classical trees over one coded matrix, one at a time; owns the buffers they need."""
 
     def __init__(
-        self, coded: FeatureMatrix, probability: HostArray, first_channel: HostArray, n_ranks: int
+        self,
+        team: Team,
+        coded: FeatureMatrix,
+        probability: HostArray,
+        first_channel: HostArray,
+        n_ranks: int,
     ) -> None:
+        self.team = team
         self.coded = Coded(
             coded.columns.reshape(-1), coded.by_rows.reshape(-1), coded.n_codes, coded.begin,
             coded.lower, coded.upper, coded.is_categorical, probability,
         )  # fmt: skip
         self.first_channel, self.n_ranks = first_channel, n_ranks
+        n_categories = coded.n_codes[coded.is_categorical > 0]
+        self.most_words = -(-int(n_categories.max(initial=0)) // 64)
         self.work: dict[str, HostArray] | None = None
 
     def grow(self, job: TreeJob) -> GrownTree:
@@ -649,13 +662,20 @@ class CpuTreeGrower:
             self.work = self._allocate(n, len(job.classes) > 0)
         work = Work(**{**self.work, "rows": self.work["rows"][:n]})
         work.rows[:] = job.rows
-        nodes = np.empty(2 * job.max_leaves - 1, TREE_NODE)
+        nodes, sets = np.empty(2 * job.max_leaves - 1, TREE_NODE), np.empty(0, np.uint64)
+        frontier, progress = make_frontier(job.max_leaves), np.zeros(1, TREE_PROGRESS)
         targets = Targets(
             job.weight, job.classes, job.values, self.first_channel, job.rank, job.by_rank
         )
-        n_nodes, sets, n_words = grow_tree(
-            self.coded, targets, job.growth, work, nodes, make_frontier(job.max_leaves)
-        )
+        given = self.coded, targets, job.growth, TREE_BUDGET, self.most_words
+        while not grow_tree(*given, work, nodes, sets, frontier, progress):
+            self.team.check()
+            n_words = int(progress["n_words"][0])
+            if n_words + 2 * self.most_words > len(sets):
+                longer = np.empty(2 * (n_words + 2 * self.most_words), np.uint64)
+                longer[:n_words] = sets[:n_words]
+                sets = longer
+        n_nodes, n_words = int(progress["n_nodes"][0]), int(progress["n_words"][0])
         return GrownTree(nodes[:n_nodes].copy(), sets[:n_words].copy(), work.rows)
 
     def grow_together(self, jobs: Sequence[TreeJob]) -> Iterable[GrownTree]:

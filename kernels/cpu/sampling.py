@@ -6,6 +6,9 @@ from gpuboost.kernels.cpu._jit import kernel
 from gpuboost.kernels.cpu.growth import choose_some
 from gpuboost.scalar.formulas import hash32
 
+#: A counter that is the number of no row: rows are numbered below 2**31.
+NO_ROW = 0xFFFFFFFF
+
 
 @kernel
 def mix_key(seed, a, b, c):
@@ -20,9 +23,9 @@ def draw_rows(
     key,
     out,  # (n,) int32, OUT
 ):
-    """Keep each row with the given probability.
+    """Keep each row with the given probability, and one row if chance would keep none.
 
-    Returns how many are kept (all of them if chance would keep none).
+    Returns how many are kept.
     """
     limit = fraction * 4294967296.0
     n = 0
@@ -30,9 +33,9 @@ def draw_rows(
         out[n] = usable[i]
         n += np.float64(hash32(key, usable[i])) < limit
     if n == 0:
-        for i in range(usable.shape[0]):
-            out[i] = usable[i]
-        n = usable.shape[0]
+        word = np.uint64(hash32(key, np.uint32(NO_ROW))) * np.uint64(usable.shape[0])
+        out[0] = usable[word >> np.uint64(32)]
+        n = 1
     return n
 
 

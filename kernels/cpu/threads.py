@@ -37,12 +37,17 @@ class _Helper(threading.Thread):
             self.done.put(None)
 
 
+class GivenUp(Exception):
+    """Work that nobody waits for any more has ended: another thread of the team has failed."""
+
+
 class Team:
     """``n`` threads that run the same job together; the caller is the first of them."""
 
     def __init__(self, n):
         self.size = n
         self._helpers = []
+        self._given_up = False
 
     def __enter__(self):
         return self
@@ -63,16 +68,20 @@ class Team:
             for helper in self._helpers:
                 helper.start()
         interrupt = None
+        self._given_up = False
         try:
             for helper in self._helpers:
-                helper.job, helper.busy = job, True
+                helper.job, helper.busy, helper.error = job, True, None
                 helper.go.release()
         except KeyboardInterrupt as error:
-            interrupt = (
-                error  # some have begun, and may wait for the caller's part: it is done first
-            )
+            # some have begun, and may wait for the caller's part: it is done first, unless it looks
+            interrupt, self._given_up = error, True
         try:
             job(0)
+        except BaseException as error:
+            self._given_up = True
+            if interrupt is None or not isinstance(error, GivenUp):
+                raise
         finally:
             self._wait()
         if interrupt is not None:
@@ -81,6 +90,11 @@ class Team:
             if helper.error is not None:
                 error, helper.error = helper.error, None
                 raise error
+
+    def check(self):
+        """Raise if the caller has failed, or was interrupted: for jobs that take long."""
+        if self._given_up:
+            raise GivenUp
 
     def run_kernel(self, n_rows, kernel, *args):
         """Run ``kernel(counter, *args)``, which shares out its tasks by a counter.

@@ -522,7 +522,8 @@ class CudaBackend:
             return self.host.apply_link(raw, link)
         if link.name == "identity":
             return raw[0]
-        out = self.empty((raw.shape[1], max(2, raw.shape[0])), np.float64)
+        n_classes = 2 if link.name == "logistic" else raw.shape[0]
+        out = self.empty((raw.shape[1], n_classes), np.float64)
         if link.name == "logistic":
             predict.LOGISTIC(raw.shape[1], raw, np.float64(link.scale), out)
         else:

@@ -156,8 +156,8 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) divide_nodes(
     }
 }
 
-// Row sampling is the same movement: a row is kept if its hash is below the limit, or all are if
-// chance would keep none.
+// Row sampling is the same movement: a row is kept if its hash is below the limit, and one row if
+// chance would keep none (its draw is hashed under 0xFFFFFFFF, the number of no row).
 extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) count_drawn(
     const int* usable, int n, double limit, u32 key, int* tile_lefts, int tile_rows)
 {
@@ -181,17 +181,19 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) collect_drawn
     int all = 0, n_drawn;
     for (int t = threadIdx.x; t < n_tiles; t += blockDim.x) all += tile_lefts[t];
     block_exclusive_sum(all, warp_sums, n_drawn);
-    const bool keep_all = n_drawn == 0;
-    if (blockIdx.x == 0 && threadIdx.x == 0) *n_out = keep_all ? n : n_drawn;
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        *n_out = max(n_drawn, 1);
+        if (n_drawn == 0) out[0] = usable[((u64)hash32(key, 0xFFFFFFFFu) * (u64)n) >> 32];
+    }
+    if (n_drawn == 0) return;
     for (i64 begin = (i64)blockIdx.x * tile_rows; begin < n; begin += (i64)gridDim.x * tile_rows) {
         const i64 end = min(begin + tile_rows, (i64)n);
         int before = 0, at;
         for (int t = threadIdx.x; t < begin / tile_rows; t += blockDim.x) before += tile_lefts[t];
         block_exclusive_sum(before, warp_sums, at);
-        if (keep_all) at = (int)begin;
         for (i64 start = begin; start < end; start += blockDim.x) {
             const i64 i = start + threadIdx.x;
-            const bool kept = i < end && (keep_all || (double)hash32(key, usable[i]) < limit);
+            const bool kept = i < end && (double)hash32(key, usable[i]) < limit;
             int total;
             const int rank = block_exclusive_sum(kept ? 1 : 0, warp_sums, total);
             if (kept) out[at + rank] = usable[i];

@@ -62,7 +62,7 @@ class CudaTreeGrower:
     ) -> None:
         self.backend, self.coded, self.first_channel = backend, coded, first_channel
         self.probability, self.n_ranks = probability, n_ranks
-        self.host = CpuTreeGrower(coded, probability, first_channel, n_ranks)
+        self.host = CpuTreeGrower(backend.host.team, coded, probability, first_channel, n_ranks)
         self.searches: list[Search] = []
 
     def grow_together(self, jobs: Sequence[TreeJob]) -> Iterable[GrownTree]:

@@ -3,10 +3,15 @@
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numba
+import numpy as np
+import pytest
+from numba import types
 
+import gpuboost as gb
 from gpuboost.kernels.cpu import _jit, growth
 
 ROOT = Path(__file__).parents[2]
@@ -16,8 +21,8 @@ print(GPUBoostRegressor(n_estimators=1, max_depth=1).fit([[0.0], [1.0]] * 9, [0.
 """
 
 
-def test_every_kernel_carries_the_stamp():
-    assert growth.grow._cache._cache_file._source_stamp == _jit.SOURCE_STAMP
+def test_every_kernel_keeps_its_code_under_the_stamp():
+    assert isinstance(growth.grow._cache._cache_file, _jit.KeptCode)
 
 
 def test_a_changed_formula_is_not_run_from_old_code(tmp_path):
@@ -58,3 +63,66 @@ def test_a_line_on_a_terminal_before_the_first_compilation(monkeypatch, capsys):
     _jit.tell_of_compilation(fresh)
     _jit.tell_of_compilation(numba.njit(double))
     assert capsys.readouterr().err.count("gpuboost: compiling kernels") == 1
+
+
+def test_damaged_code_is_compiled_again_once_with_a_warning(tmp_path):
+    """Cut off, changed in one byte, empty: none may end a fit or the process."""
+
+    def double(x):
+        return 2 * x
+
+    def dispatcher():
+        out = _jit._jit()(double)
+        out.enable_caching()
+        out._cache._cache_file = _jit.KeptCode(tmp_path, "double")
+        return out
+
+    assert dispatcher()(4) == 8
+    (path,) = tmp_path.iterdir()
+    good = path.read_bytes()
+    again = dispatcher()
+    assert again(4) == 8 and sum(again.stats.cache_hits.values()) == 1
+    _jit._warn_of_damage.cache_clear()
+    damages = [good[:100], b"", good[:-1] + bytes([good[-1] ^ 1]), b"x" * 5000]
+    with pytest.warns(RuntimeWarning, match="machine code .* is damaged; it is comp") as caught:
+        for damage in damages:
+            path.write_bytes(damage)
+            fresh = dispatcher()
+            assert fresh(4) == 8 and sum(fresh.stats.cache_misses.values()) == 1
+            assert path.read_bytes()[:1] and dispatcher()(4) == 8
+    assert len(caught) == 1
+    kept = _jit.KeptCode(tmp_path, "double")
+    assert kept.is_there() and not _jit.KeptCode(tmp_path, "other").is_there()
+    kept.flush()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_code_that_cannot_be_kept_is_used(tmp_path):
+    _jit.KeptCode(tmp_path / "nowhere", "double").save("key", "data")
+    assert _jit.KeptCode(tmp_path / "nowhere", "double").load("key") is None
+
+
+def test_no_kernel_returns_an_array():
+    """numba makes arrays by Python code, in which an interrupt comes out as a SystemError."""
+    x = np.random.default_rng(0).normal(size=(200, 3))
+    nominal = np.floor(4 * np.abs(x))
+    for model in (
+        gb.RandomForestRegressor(n_estimators=2, categorical_features=[0], oob_score=True),
+        gb.AdaBoostClassifier(n_estimators=2),
+        gb.GPUBoostRegressor(n_estimators=2),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(nominal, (x[:, 0] > 0).astype(int)).predict(nominal)
+    called = [
+        kernel
+        for module in list(sys.modules.values())
+        if getattr(module, "__name__", "").startswith("gpuboost.kernels.cpu")
+        for kernel in vars(module).values()
+        if hasattr(kernel, "nopython_signatures")
+        and not kernel.targetoptions.get("no_cpython_wrapper")
+    ]
+    assert len(called) > 10
+    for kernel in called:
+        for signature in kernel.nopython_signatures:
+            assert not isinstance(signature.return_type, (types.Array, types.BaseTuple)), kernel

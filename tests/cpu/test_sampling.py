@@ -12,7 +12,12 @@ def test_row_and_column_draws(rng):
     n = sampling.draw_rows(usable, 0.3, np.uint32(1), out)
     assert abs(n / 100_000 - 0.3) < 0.01
     assert (np.diff(out[:n]) > 0).all()
-    assert sampling.draw_rows(usable[:1], 1e-9, np.uint32(1), out) == 1  # never empty
+    # never empty, and then one row, not always the same
+    drawn = set()
+    for key in range(50):
+        assert sampling.draw_rows(usable[:9], 1e-12, np.uint32(key), out) == 1
+        drawn.add(int(out[0]))
+    assert drawn == set(range(9))
     counts = np.zeros(10)
     growth, features = np.zeros(1, GROWTH), np.empty(3, np.int32)
     for key in range(2000):

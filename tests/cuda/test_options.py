@@ -180,7 +180,6 @@ TOGETHER = {
         {"max_depth": 17, "grow_policy": "symmetric"},
         {"early_stopping_rounds": 5, "eval_set": False},
         {"objective": "exponential", "classes": 3},
-        {"classes": 1},
     ],
     "Decision trees": [
         {"max_bins": 16, "splitter": "exact"},
@@ -207,7 +206,6 @@ TOGETHER = {
     ],
     "AdaBoost": [
         {"max_bins": 16, "splitter": "exact"},
-        {"classes": 1},
     ],
 }
 #: Not a value of any parameter.

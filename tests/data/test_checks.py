@@ -6,6 +6,7 @@ import pytest
 from gpuboost.data.checks import (
     check_class_weight,
     check_numbers,
+    check_squares,
     check_weight,
     class_codes,
     to_native,
@@ -67,3 +68,11 @@ def test_classes_become_their_places():
     for unknown in ("b", "z"):
         with pytest.raises(ValueError, match=f"y has a class .* does not have: '{unknown}'"):
             class_codes("y", np.array(["a", unknown]), classes)
+
+
+@pytest.mark.parametrize("size", [1e120, 1e-120])
+def test_targets_whose_squares_cannot_be_written(size):
+    y, weight = np.array([[1.0, 0.0], [2.0, size]]), np.ones(2)
+    with pytest.raises(ValueError, match="largest absolute value of y must be 0 or between"):
+        check_squares("y", y, weight)
+    check_squares("y", y, np.array([1.0, 0.0]))  # a row without weight is not there

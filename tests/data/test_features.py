@@ -97,13 +97,15 @@ def test_dtypes_and_orders(rng, dtype, order):
     np.testing.assert_array_equal(binned.columns.T, expected_bins(features, x))
 
 
-def test_bins_have_about_equal_weight(rng):
+def test_bins_are_shared_out_by_weight_and_by_rows(rng):
     x = rng.normal(size=(20_000, 1))
     weight = np.where(x[:, 0] > 0, 9.0, 1.0)
     features, binned = fit(x, 32, weight)
-    shares = np.bincount(binned.columns[0], weight)[1:] / weight.sum()
-    assert len(shares) == 32 and shares.max() < 1.5 / 32 and shares.min() > 0.5 / 32
-    assert (features.features[0].cuts > 0).sum() > 24  # the heavy half gets most of the cuts
+    rows, weights = (np.bincount(binned.columns[0], w)[1:] for w in (None, weight))
+    shares = (rows / rows.sum() + weights / weights.sum()) / 2
+    assert len(shares) == 32 and shares.max() < 1.1 / 32 and shares.min() > 0.9 / 32
+    # the heavy half has 9/10 of the weight and 1/2 of the rows
+    assert (features.features[0].cuts > 0).sum() == pytest.approx(0.7 * 31, abs=1)
 
 
 def test_a_heavy_value_does_not_eat_the_bins_of_the_others(rng):

@@ -311,10 +311,16 @@ def test_errors_name_the_culprit_and_keep_the_model(kind, name, value, message):
     np.testing.assert_array_equal(model.predict(x), before)
 
 
+def test_one_class_is_predicted():
+    x, _ = generated(2)
+    model = AdaBoostClassifier(n_estimators=3).fit(x, np.full(len(x), "only"))
+    assert (model.predict(x) == "only").all()
+    np.testing.assert_array_equal(model.predict_proba(x), np.ones((len(x), 1)))
+    np.testing.assert_array_equal(next(model.staged_decision_function(x)), np.ones((len(x), 1)))
+
+
 def test_errors_of_data():
     x, y = generated(2)
-    with pytest.raises(ValueError, match="at least 2 classes"):
-        AdaBoostClassifier().fit(x, np.zeros(len(x)))
     with pytest.raises(ValueError, match="no better than chance.*max_depth"):
         AdaBoostClassifier().fit(np.zeros((4, 1)), [0, 1, 0, 1])
     with pytest.raises(ValueError, match="1d array"):

@@ -1,9 +1,14 @@
 """Gradient boosting behind the API of scikit-learn."""
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.datasets import make_multilabel_classification
+from sklearn.model_selection import TimeSeriesSplit, cross_val_score
+from sklearn.multioutput import MultiOutputClassifier
 
-from gpuboost import GPUBoostClassifier, GPUBoostRegressor
+from gpuboost import AdaBoostClassifier, GPUBoostClassifier, GPUBoostRegressor, load_model
 
 
 @pytest.fixture
@@ -60,3 +65,115 @@ def test_a_failed_fit_changes_nothing(data):
 def test_exponential_loss_is_for_two_classes():
     with pytest.raises(ValueError, match="exponential"):
         GPUBoostClassifier(objective="exponential").fit(np.arange(6.0)[:, None], [0, 1, 2] * 2)
+
+
+# --- one class
+
+
+@pytest.mark.parametrize("objective", ["log_loss", "exponential"])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_one_class_is_predicted(data, device, objective, monkeypatch, tmp_path):
+    monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
+    x, y = data[0], np.full(120, "only")
+    metrics = ["logloss", "exponential", "error", "mlogloss", "merror"]
+    model = GPUBoostClassifier(
+        n_estimators=3, objective=objective, eval_metric=metrics, device=device
+    )
+    model.fit(x, y, eval_set=(x, y))
+    assert model.classes_.tolist() == ["only"] and model.n_classes_ == 1
+    assert (model.predict(x) == "only").all() and model.score(x, y) == 1
+    np.testing.assert_array_equal(model.predict_proba(x), np.ones((120, 1)))
+    for values in model.evals_result_["validation_0"].values():
+        assert values == [0.0] * 3
+    model.save_model(tmp_path / "one.gb")
+    again = load_model(tmp_path / "one.gb")
+    np.testing.assert_array_equal(again.predict(x), model.predict(x))
+
+
+@pytest.mark.parametrize("kind", [GPUBoostClassifier, AdaBoostClassifier])
+def test_scikit_learns_tools_that_meet_one_class(kind):
+    x, y = make_multilabel_classification(80, n_features=4, n_classes=3, random_state=0)
+    y[:, 1] = 1
+    several = MultiOutputClassifier(kind(n_estimators=2)).fit(x, y)
+    assert (several.predict(x)[:, 1] == 1).all()
+    assert [p.shape[1] for p in several.predict_proba(x)] == [2, 1, 2]
+    ordered = np.arange(80) >= 30  # the first fold has one class
+    scores = cross_val_score(kind(n_estimators=2), x, ordered, cv=TimeSeriesSplit(4))
+    assert np.isfinite(scores).all()
+
+
+def test_a_class_whose_rows_have_no_weight_is_all_but_impossible(data):
+    x, _ = data
+    y, weight = np.arange(120) % 3, np.ones(120)
+    weight[y == 2] = 0.0
+    proba = GPUBoostClassifier(n_estimators=3).fit(x, y, weight).predict_proba(x)
+    assert (proba[:, 2] < 1e-12).all() and (proba[:, 2] > 0).all()
+    two = GPUBoostClassifier(n_estimators=3).fit(x, y == 2, weight)
+    assert -40 < two.decision_function(x).min() < two.decision_function(x).max() < -35
+
+
+# --- metrics that are NaN
+
+
+def nan_until(last):
+    rounds = iter(range(1000))
+
+    def metric(y, prediction):
+        number = next(rounds)
+        return np.nan if number < last else abs(number - last - 2) + 1.0
+
+    return metric
+
+
+def test_nan_is_never_the_best_score_and_does_not_stop_training(data):
+    x, y = data
+    model = GPUBoostRegressor(
+        n_estimators=20, early_stopping_rounds=3, eval_metric=["mae", nan_until(5)]
+    )
+    with pytest.warns(UserWarning, match=r"eval_metric 'metric' on validation_0 is NaN in round 0"):
+        model.fit(x, y, eval_set=(x, y))
+    assert (model.best_iteration_, model.best_score_, model.n_estimators_) == (7, 1.0, 11)
+
+
+def test_nan_in_every_round_keeps_all_of_them_and_says_so(data):
+    x, y = data
+    model = GPUBoostRegressor(n_estimators=8, early_stopping_rounds=2, eval_metric=nan_until(99))
+    with pytest.warns(UserWarning) as caught:
+        model.fit(x, y, eval_set=(x, y))
+    nan, nothing = (str(warning.message) for warning in caught)
+    assert "is NaN in round 0" in nan  # once, not for every round
+    assert "early stopping had nothing to go by: eval_metric 'metric' on validation_0" in nothing
+    assert "all 8 rounds are kept" in nothing
+    assert model.n_estimators_ == 8 and model.best_iteration_ == 7 and model.best_score_ is None
+    assert all(warning.filename == __file__ for warning in caught)
+
+
+def test_auc_of_one_class_warns(data):
+    x, y = data
+    model = GPUBoostClassifier(n_estimators=4, early_stopping_rounds=2, eval_metric="auc")
+    with pytest.warns(UserWarning, match=r"'auc' on validation_0 .* \(it needs rows of both cla"):
+        model.fit(x, y > 0, eval_set=(x[y > 0], np.ones((y > 0).sum(), bool)))
+    assert model.n_estimators_ == 4
+
+
+# --- weights and rows
+
+
+def test_weights_that_forbid_every_split_warn(data):
+    x, y = data
+    with pytest.warns(UserWarning, match="no tree has a split: .* min_child_weight=1.0 is needed"):
+        GPUBoostRegressor(n_estimators=2).fit(x, y, np.full(120, 1 / 120))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GPUBoostRegressor(n_estimators=2, min_child_weight=0).fit(x, y, np.full(120, 1 / 120))
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_a_subsample_of_nothing_is_one_row(data, device, monkeypatch):
+    monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
+    x, y = data
+    model = GPUBoostRegressor(n_estimators=30, subsample=1e-9, device=device).fit(x, y)
+    assert [int(tree.count[0]) for tree in model.ensemble_.trees] == [1] * 30
+    cpu = GPUBoostRegressor(n_estimators=30, subsample=1e-9).fit(x, y)
+    assert cpu.fingerprint() == model.fingerprint()
+    assert len({float(tree.value[0, 0]) for tree in cpu.ensemble_.trees}) > 20  # not always one

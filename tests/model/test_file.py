@@ -1,7 +1,9 @@
 """A damaged file says so, and the format is the one that is described."""
 
 import json
+import os
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from saved_models import FUZZ, MODELS, ROOT, X, assert_same, fitted
 
 import gpuboost as gb
 from gpuboost.estimators.base import name_columns
-from gpuboost.model.file import PREAMBLE
+from gpuboost.model.file import MAGIC, PREAMBLE, VERSION
 from gpuboost.objectives.links import Link
 
 # --- files that are no models
@@ -118,7 +120,7 @@ def remove(header, path):
         ("ensemble_/link/scale", 2.0, "only the logistic link has a scale"),
         ("ensemble_/classes", ["a", "b"], "ensemble_/classes/0 is 'a', not ndarray"),
         ("ensemble_/classes", [{"objects": ["b", "a"]}], "classes must be ascending and distinct"),
-        ("ensemble_/classes", [{"objects": ["a"]}], r"there are \[1\] classes"),
+        ("ensemble_/classes", [{"objects": ["a"]}], r"the outputs do not have \[1\] channels"),
         ("ensemble_/classes", [], "classes for 1 outputs"),
         ("table_", {"target": 1}, "table_/target is '1', not str"),
         ("table_", {"target": "y"}, "table_ lacks 'task'"),
@@ -523,3 +525,30 @@ def test_the_description_names_every_field_and_array(tmp_path):
         for path in paths:
             name = re.sub(r"/\d+", "", path).split("/")[-1]
             assert f"`{name}`" in text or path.startswith("parameters/"), path
+
+
+# --- files that must not be read
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe.gb")
+    with pytest.raises(
+        gb.ModelFormatError, match="pipe.gb cannot be loaded: it is no regular file"
+    ):
+        gb.load_model(tmp_path / "pipe.gb")
+
+
+@pytest.mark.parametrize("inside", ["header", "arrays"])
+def test_a_sparse_file_is_refused_without_reading_it(inside, tmp_path):
+    """The sizes are those of the file, but the header does not say what all these bytes are."""
+    path, size = tmp_path / "large.gb", 4 << 30
+    sizes = (size - 64, 0) if inside == "header" else (64, size - 128)
+    with path.open("wb") as file:
+        file.write(PREAMBLE.pack(MAGIC, VERSION, *sizes, b""))
+        file.truncate(size)
+    tracemalloc.start()
+    with pytest.raises(gb.ModelFormatError, match="more than a model has|header is not JSON"):
+        gb.load_model(path)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gpuboost.objectives.losses import OBJECTIVES, exact_mean
+from gpuboost.objectives.losses import LEAST_PRIOR, OBJECTIVES, exact_mean
 from gpuboost.objectives.metrics import (
     exponential_row,
     log_loss_row,
@@ -79,3 +79,20 @@ def test_exact_mean_does_not_depend_on_order(rng, backend):
         exact_mean(y[order], weight[order], backend), rel=1e-15
     )
     assert exact_mean(y, np.empty(0), backend) == exact_mean(y[order], np.empty(0), backend)
+
+
+def test_a_class_without_weight_has_a_small_prior(backend):
+    y, weight = np.array([0.0, 0.0, 1.0]), np.array([1.0, 2.0, 0.0])
+    least = np.log(LEAST_PRIOR)
+    for labels, sign in ((y, 1), (1 - y, -1)):
+        score = OBJECTIVES["log_loss"].base_score(labels, weight, 2, backend)
+        np.testing.assert_allclose(score, [sign * least])
+    np.testing.assert_allclose(
+        OBJECTIVES["multi_log_loss"].base_score(y, weight, 3, backend), [0.0, least, least]
+    )
+
+
+def test_one_class_has_nothing_to_learn():
+    g, h = np.empty((1, 2)), np.empty((1, 2))
+    OBJECTIVES["one_class"].grad_hess(np.zeros(2), np.array([[0.0, 3.0]]), 0, 2, g, h)
+    assert (g == 0).all() and (h > 0).all() and np.isfinite(h).all()

@@ -10,7 +10,7 @@ NOTHING = np.empty(0)
 
 def value(name, objective, y, raw, backend, weight=NOTHING):
     return (
-        resolve_metrics(name, OBJECTIVES[objective], lambda backend, raw: raw)[0]
+        resolve_metrics(name, OBJECTIVES[objective])[0]
         .score(y, raw, weight, np.empty((0, len(y))), backend)
         .value()
     )
@@ -61,4 +61,4 @@ def test_against_scikit_learn(rng, backend, weighted):
 
 def test_unknown_names_are_told_what_there_is(backend):
     with pytest.raises(ValueError, match="eval_metric must be one of 'rmse', 'mae'.*got 'auc'"):
-        resolve_metrics("auc", OBJECTIVES["squared_error"], None)
+        resolve_metrics("auc", OBJECTIVES["squared_error"])

@@ -56,7 +56,7 @@ class AnyObjective(GPUBoostRegressor):
         params, weight = self._check_params(), check_weight(weight, len(x))
         evals = [(x, y, weight)]
         more = arrays, None if eval_arrays is None else [eval_arrays]
-        fitted = self._fit_boosting(x, y, weight, evals, objective, 1, params, *more)
+        fitted = self._fit_boosting(x, y, weight, evals, objective, None, params, *more)
         self._set_fitted(*fitted, params)
         return self
 

@@ -15,19 +15,14 @@ from gpuboost.scalar.formulas import hash32
 
 @helper
 def keep_words(work, node, n_codes, sets, n_words):
-    """Append the best split's set; returns the array, made longer if it has to be."""
+    """Append the best split's set; returns how many words there are then."""
     set_words = (n_codes + 63) // 64
-    if n_words + set_words > sets.shape[0]:
-        longer = np.zeros(2 * (n_words + set_words), np.uint64)
-        for w in range(n_words):
-            longer[w] = sets[w]
-        sets = longer
     for w in range(set_words):
         sets[n_words + w] = work.best_set[w]
     if node.missing_left:
         sets[n_words] |= ONE
     node.first_word = n_words
-    return sets
+    return n_words + set_words
 
 
 @helper
@@ -44,37 +39,53 @@ def grow_tree(
     coded,  # Coded, IN
     targets,  # Targets, IN
     growth,  # (1,) TREE_GROWTH, IN
+    budget,  # (row, feature) pairs after which to return for a moment: Python can see a Ctrl-C then
+    most_words,  # words of the longest set of categories
     work,  # Work, INOUT: rows in; rows by leaves out
     nodes,  # (max_nodes,) TREE_NODE, OUT
+    sets,  # (room,) uint64, INOUT: sets of categories
     frontier,  # Frontier of max_leaves, SCRATCH
+    progress,  # (1,) TREE_PROGRESS, INOUT: all 0 at the beginning
 ):
-    """Grow a tree; returns (how many nodes, sets of categories, words of them)."""
+    """Grow a tree; returns False if it has to be called again to go on.
+
+    ``sets`` must then have room for two more sets. Nothing is returned that is made into a Python
+    object by Python code: an interrupt that waits for the end of the call would be raised there, in
+    the middle of numba's wrapper, and come out as a SystemError.
+    """
     p = growth[0]
+    state = progress[0]
     best = Best(
         np.empty(1, np.float64), np.empty(1, np.float64), np.empty(1, np.int64),
         np.empty(1, np.int64), np.empty(1, np.int64), np.empty(1, np.bool_),
     )  # fmt: skip
-    sets, n_words = np.zeros(0, np.uint64), 0
     n_features = coded.n_codes.shape[0]
     n_all = coded.by_rows.shape[0] // n_features
     best_first = p.max_leaves > 0
-    begin_node(nodes[0], 0, work.rows.shape[0], 0, -1, p.key)
-    n_nodes, n_leaves, n_open = 1, 1, 0
-    first_new, end_new = 0, 1
+    if state.n_nodes == 0:
+        begin_node(nodes[0], 0, work.rows.shape[0], 0, -1, p.key)
+        state.n_nodes, state.n_leaves = 1, 1
+    done = np.int64(0)
     while True:
-        for k in range(end_new - first_new):
-            i = end_new - 1 - k  # the left child is on top of the stack
+        n_new = state.n_nodes - state.first_new
+        if done >= budget or state.n_words + n_new * most_words > sets.shape[0]:
+            return False
+        for k in range(n_new):
+            i = state.n_nodes - 1 - k  # the left child is on top of the stack
+            done += (nodes[i].end - nodes[i].begin) * p.max_features
             if find_split(coded, targets, growth, work, nodes, i, best):
                 node = nodes[i]
                 if node.code < 0:
-                    sets = keep_words(work, node, coded.n_codes[node.feature], sets, n_words)
-                    n_words += (coded.n_codes[node.feature] + 63) // 64
-                push(frontier, n_open, node.gain, i, best_first)
-                n_open += 1
-        if n_open == 0 or (best_first and n_leaves >= p.max_leaves):
-            break
-        id_ = pop(frontier, n_open, best_first)
-        n_open -= 1
+                    state.n_words = keep_words(
+                        work, node, coded.n_codes[node.feature], sets, state.n_words
+                    )
+                push(frontier, state.n_open, node.gain, i, best_first)
+                state.n_open += 1
+        state.first_new = state.n_nodes
+        if state.n_open == 0 or (best_first and state.n_leaves >= p.max_leaves):
+            return True
+        id_ = pop(frontier, state.n_open, best_first)
+        state.n_open -= 1
         node = nodes[id_]
         rows = work.rows[node.begin : node.end]
         if rows.shape[0] >= MANY_ROWS:
@@ -85,12 +96,11 @@ def grow_tree(
             n_left = partition(
                 coded.by_rows, node.feature, n_features, node, sets, rows, work.scratch
             )
-        node.left, node.right = n_nodes, n_nodes + 1
+        left, right = state.n_nodes, state.n_nodes + 1
+        node.left, node.right = left, right
         middle = node.begin + n_left
         left_key, right_key = hash32(node.key, LEFT_CHILD), hash32(node.key, RIGHT_CHILD)
-        begin_node(nodes[n_nodes], node.begin, middle, node.depth + 1, id_, left_key)
-        begin_node(nodes[n_nodes + 1], middle, node.end, node.depth + 1, id_, right_key)
-        first_new, end_new = n_nodes, n_nodes + 2
-        n_nodes += 2
-        n_leaves += 1
-    return n_nodes, sets, n_words
+        begin_node(nodes[left], node.begin, middle, node.depth + 1, id_, left_key)
+        begin_node(nodes[right], middle, node.end, node.depth + 1, id_, right_key)
+        state.n_nodes += 2
+        state.n_leaves += 1
