@@ -34,3 +34,13 @@ def test_version_and_name():
     assert PROJECT["project"]["scripts"] == {"gpuboost": "gpuboost.cli:main"}
     for path in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
         assert "pip install gpuboost" not in path.read_text()
+
+
+def test_the_extras_ask_for_the_cupy_that_the_engine_asks_for():
+    from gpuboost.kernels.cuda.device import OLDEST_CUPY
+
+    for extra in ("cuda12", "cuda13"):
+        (cupy,) = (
+            p for p in PROJECT["project"]["optional-dependencies"][extra] if p.startswith("cupy")
+        )
+        assert cupy.endswith(f">={OLDEST_CUPY[0]}.{OLDEST_CUPY[1]}")

@@ -46,11 +46,13 @@ def _on_host(array: DeviceArray) -> bool:
 
 
 class PendingScore:
-    """A metric whose sums are still on their way from the device."""
+    """A metric whose sums are still on their way from the device.
+
+    Somebody has to keep it until they have arrived: its buffer is written to until then.
+    """
 
     def __init__(self, metric: QuotientLike, sums: DeviceArray) -> None:
         self.metric = metric
-        self._sums = sums  # on the device until the copy is done
         self._host = cupy().cuda.alloc_pinned_memory(sums.nbytes)
         stream = cupy().cuda.get_current_stream()
         cupy().cuda.runtime.memcpyAsync(self._host.ptr, sums.data.ptr, sums.nbytes, 2, stream.ptr)
@@ -61,9 +63,13 @@ class PendingScore:
         """Whether the sums have arrived."""
         return self._arrived.done
 
+    def wait(self) -> None:
+        """Wait for the sums."""
+        self._arrived.synchronize()
+
     def value(self) -> float:
         """The metric; waits for the sums."""
-        self._arrived.synchronize()
+        self.wait()
         total = np.frombuffer(self._host, np.float64, 2)
         return self.metric.score(total[0], total[1]).value()
 
@@ -80,7 +86,8 @@ class CudaBackend:
         self.group_features = group_features_for(self.device)
         self.kernels = Kernels(self.group_features, False, device_id)
         self._ensemble: EnsembleLike | None = None
-        self._buffers: dict[tuple[str, tuple[int, ...]], DeviceArray] = {}
+        self._buffers: dict[str, DeviceArray] = {}
+        self._on_their_way: list[PendingScore] = []
 
     def __enter__(self) -> "CudaBackend":
         self.device.__enter__()
@@ -88,8 +95,11 @@ class CudaBackend:
 
     def __exit__(self, *exc: object) -> None:
         self.host.__exit__(*exc)
-        cupy().get_default_memory_pool().free_all_blocks()
-        self.device.__exit__(*exc)
+        try:
+            for score in self._on_their_way:  # that nobody has asked for: training ended before
+                score.wait()
+        finally:
+            self.device.__exit__(*exc)
 
     # --- arrays
 
@@ -178,21 +188,25 @@ class CudaBackend:
         arrays = [cp.empty((chunk_rows, n_features), x.dtype) for _ in range(2)]
         copied, consumed = [cp.cuda.Event() for _ in range(2)], [cp.cuda.Event() for _ in range(2)]
         upload, compute = cp.cuda.Stream(non_blocking=True), cp.cuda.get_current_stream()
-        for number, first in enumerate(range(0, n_rows, chunk_rows)):
-            turn, m = number % 2, min(chunk_rows, n_rows - first)
-            if number >= 2:
-                copied[turn].synchronize()  # the pinned buffer has been read
-                upload.wait_event(consumed[turn])  # and the device buffer has been binned
-            np.copyto(staged[turn][:m], x[first : first + m])
-            cp.cuda.runtime.memcpyAsync(
-                arrays[turn].data.ptr, pinned[turn].ptr, staged[turn][:m].nbytes, 1, upload.ptr
-            )
-            copied[turn].record(upload)
-            compute.wait_event(copied[turn])
-            yield first, arrays[turn][:m]
-            consumed[turn].record(compute)
-        for event in copied:
-            event.synchronize()  # before the pinned buffers go
+        # the memory of ``arrays`` may be what work that is still queued on ``compute`` reads
+        upload.wait_event(compute.record())
+        try:
+            for number, first in enumerate(range(0, n_rows, chunk_rows)):
+                turn, m = number % 2, min(chunk_rows, n_rows - first)
+                if number >= 2:
+                    copied[turn].synchronize()  # the pinned buffer has been read
+                    upload.wait_event(consumed[turn])  # and the device buffer has been binned
+                np.copyto(staged[turn][:m], x[first : first + m])
+                cp.cuda.runtime.memcpyAsync(
+                    arrays[turn].data.ptr, pinned[turn].ptr, staged[turn][:m].nbytes, 1, upload.ptr
+                )
+                copied[turn].record(upload)
+                compute.wait_event(copied[turn])
+                yield first, arrays[turn][:m]
+                consumed[turn].record(compute)
+        finally:  # also if whoever takes the chunks fails
+            for event in copied:
+                event.synchronize()  # before the pinned buffers go
 
     # --- gradients
 
@@ -266,7 +280,9 @@ class CudaBackend:
         kernel(n_rows, y, raw, np.float64(scale), arrays, values, *parameters)
         out = self.empty((1, 2), np.float64)
         self._reduce("sum_values", (values,), weight, n_rows, out)
-        return PendingScore(metric, out)
+        score = PendingScore(metric, out)
+        self._on_their_way = [s for s in self._on_their_way if not s.ready()] + [score]
+        return score
 
     def area_under_curve(
         self, metric: QuotientLike, y: DeviceArray, raw: DeviceArray, weight: DeviceArray
@@ -318,10 +334,11 @@ class CudaBackend:
     def _scratch(
         self, name: str, shape: tuple[int, ...], dtype: DTypeLike = np.float64
     ) -> DeviceArray:
-        """A buffer that lives as long as the backend."""
-        if (name, shape) not in self._buffers:
-            self._buffers[name, shape] = self.empty(shape, dtype)
-        return self._buffers[name, shape]
+        """A buffer of which the backend keeps one for each name, as large as it ever was."""
+        size = int(np.prod(shape))
+        if name not in self._buffers or self._buffers[name].size < size:
+            self._buffers[name] = self.empty((size,), dtype)
+        return self._buffers[name][:size].reshape(shape)
 
     # --- sampling
 

@@ -4,6 +4,8 @@ import functools
 import os
 from importlib import import_module
 
+#: Older versions of CuPy refuse arrays of records.
+OLDEST_CUPY = (14, 0)
 INSTALL = 'pip install ".[cuda12]" (or ".[cuda13]" for a CUDA 13 driver)'
 
 
@@ -14,19 +16,35 @@ def emulated():
 
 def cupy():
     """CuPy, or its stand-in on the emulated device."""
-    return _module("gpuboost.kernels.emulation.cupy_stand_in" if emulated() else "cupy")
+    return _module(_name())
+
+
+def _name():
+    return "gpuboost.kernels.emulation.cupy_stand_in" if emulated() else "cupy"
 
 
 _module = functools.cache(import_module)
 
 
+def memory(device):
+    """Bytes of a device that can be had, and its size.
+
+    What CuPy's pool holds and nobody uses can be had, though the driver does not count it as free.
+    """
+    free, total = device.mem_info
+    with device:
+        return free + cupy().get_default_memory_pool().free_bytes(), total
+
+
 def missing(index):
     """None if CUDA device number ``index`` can be used, else what is missing and what to do."""
-    if not emulated():
-        try:
-            import cupy as _  # noqa: F401
-        except (ImportError, RuntimeError) as error:
-            return _import_problem("CuPy", "cupy", error)
+    try:
+        version = import_module(_name()).__version__
+    except (ImportError, RuntimeError) as error:
+        return _import_problem("CuPy", "cupy", error)
+    if tuple(map(int, version.split(".")[:2])) < OLDEST_CUPY:
+        oldest = ".".join(map(str, OLDEST_CUPY))
+        return f"CuPy {version} is too old, it must be {oldest} or newer; install it with {INSTALL}"
     try:
         n = cupy().cuda.runtime.getDeviceCount()
     except RuntimeError as error:  # CuPy's errors are RuntimeErrors

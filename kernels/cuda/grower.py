@@ -15,7 +15,7 @@ from gpuboost.dtypes import FINE, LEAFWISE, N_CODES, NODE, PACKED, PAIR, ROW, SP
 from gpuboost.exchange import BoostedTree, DeviceArray, FeatureMatrix, GrowthLimits, HostArray
 from gpuboost.kernels.cuda import predict
 from gpuboost.kernels.cuda.compiler import THREADS, Kernels
-from gpuboost.kernels.cuda.device import cupy
+from gpuboost.kernels.cuda.device import cupy, memory
 from gpuboost.kernels.cuda.records import STATE
 
 #: Shared memory that a block of the histogram kernel may take, so that two or more run on a
@@ -380,7 +380,7 @@ def check_memory(
         name: int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
         for name, (shape, dtype) in plan.items()
     }
-    free, total = device.mem_info
+    free, total = memory(device)
     needed = sum(sizes.values())
     if needed > free:
         largest = sorted(sizes.items(), key=lambda item: -item[1])[:3]

@@ -82,18 +82,19 @@ class RowKernel:
     # --- on the emulated device
 
     def _emulate(self, n, args):
-        from gpuboost.kernels.emulation.control import counters, settings
+        from gpuboost.kernels.emulation.control import settings
+        from gpuboost.kernels.emulation.launches import launch_rows
 
-        counters.launched(self.name)
-        arrays = (a.view(np.ndarray) if isinstance(a, np.ndarray) else a for a in args)
-        if settings.ptx:
-            self._run_ptx(n, list(arrays))
-            return
-        first, step = _visiting_order(n, settings.order, settings.seed)
-        _loop(self.body)(n, first, step, *arrays)
+        def run(values, spans):
+            if settings.ptx:
+                self._run_ptx(n, values, spans)
+                return
+            first, step = _visiting_order(n, settings.order, settings.seed)
+            _loop(self.body)(n, first, step, *values)
 
-    def _run_ptx(self, n, values):
-        from gpuboost.kernels.emulation.cupy_stand_in import spans
+        launch_rows(self.name, args, run)
+
+    def _run_ptx(self, n, values, spans):
         from gpuboost.kernels.emulation.ptx import device
 
         flat = [np.int64(n), *(part for value in values for part in _flatten(value))]
@@ -102,7 +103,7 @@ class RowKernel:
         ]
         signature = tuple(_numba_type(value) for value in values)
         grid, block = (-(-n // THREADS), 1, 1), (THREADS, 1, 1)
-        device.run_row_kernel(self, signature, grid, block, arguments, spans())
+        device.run_row_kernel(self, signature, grid, block, arguments, spans)
 
 
 @functools.cache

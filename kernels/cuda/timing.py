@@ -51,12 +51,16 @@ def each_launch(around):
 def kernel_seconds():
     """{kernel: seconds of all its launches in the block}.
 
-    Each launch is waited for: not for use in training.
+    Each launch is waited for: not for use in training. Those that are recorded into a graph are not
+    timed: nothing can be waited for then.
     """
     seconds = {}
 
     @contextmanager
     def timed(name, grid):
+        if cupy().cuda.get_current_stream().is_capturing():
+            yield
+            return
         with device_seconds() as launch_seconds:
             yield
         seconds[name] = seconds.get(name, 0.0) + launch_seconds[0]

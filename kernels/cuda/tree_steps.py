@@ -12,7 +12,7 @@ import numpy as np
 from gpuboost.dtypes import ROW
 from gpuboost.exchange import DeviceArray, HostArray, TreeJob
 from gpuboost.kernels.cuda.compiler import THREADS
-from gpuboost.kernels.cuda.device import cupy
+from gpuboost.kernels.cuda.device import cupy, memory
 from gpuboost.kernels.cuda.grower import check_memory
 from gpuboost.kernels.cuda.records import BRANCH, FEATURE_CUT, FOUND_SPLIT
 
@@ -207,7 +207,7 @@ class TreeSteps:
         cut_bytes = self.n_attempts * (FEATURE_CUT.itemsize + 8 * matrix.set_words)
         self.most_pairs = max(1, CUT_BYTES // cut_bytes)
         self.slot_bytes = max(1, *(search.bytes_of_slot for search in searches))
-        free, _ = backend.device.mem_info
+        free, _ = memory(backend.device)
         self.sum_bytes = max(self.slot_bytes, min(SUM_BYTES, free // 8))
         self.splits: DeviceArray = None  # of the nodes opened last
         self.split_sets: DeviceArray = None

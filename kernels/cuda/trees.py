@@ -20,6 +20,7 @@ from gpuboost.dtypes import (
 )
 from gpuboost.exchange import FeatureMatrix, GrownTree, HostArray, TreeJob
 from gpuboost.kernels.cpu.backend import CpuTreeGrower
+from gpuboost.kernels.cuda.device import memory
 from gpuboost.kernels.cuda.records import BRANCH, OPEN_NODE
 from gpuboost.kernels.cuda.tree_search import (
     NOMINAL,
@@ -45,7 +46,7 @@ MAX_TREES = 64
 
 def trees_at_once(device: Any, n_rows: int, n_outputs: int) -> int:
     """Trees of a batch: as many as half of the free memory holds."""
-    free, _ = device.mem_info
+    free, _ = memory(device)
     return int(max(1, min(MAX_TREES, free // 2 // (n_rows * (2 * 4 + 8 + 8 * n_outputs)))))
 
 
@@ -69,7 +70,7 @@ class CudaTreeGrower:
         """Grow the trees of a batch, as many at once as half of the free memory holds."""
         if not self.searches:
             self._begin(jobs[0])
-        free, _ = self.backend.device.mem_info
+        free, _ = memory(self.backend.device)
         most = int(max(1, free // 2 // (self.coded.n_rows * self.bytes_of_row)))
         for begin in range(0, len(jobs), most):
             yield from self._grow_batch(jobs[begin : begin + most])

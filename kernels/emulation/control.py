@@ -17,10 +17,12 @@ class Settings:
     """How the emulated device runs, and what it has."""
 
     order: str = "forward"  # of threads in a block, and of blocks
-    seed: int = 0
+    seed: int = 0  # of orders that are drawn
     mode: str = "fast"
     ptx: str = ""  # architecture whose compiled kernels are run; "": the source, compiled by g++
     nvrtc: str = "cu12"  # the compiler, if ptx says an architecture
+    late: bool = True  # work runs when its result is needed, not at once; fast mode only
+    cupy_version: str = "14.2.0"  # of the CuPy that is played
     memory_bytes: int = 16 << 30
     shared_bytes: int = 48 << 10  # of a block, without opting in
     shared_bytes_optin: int = 163 << 10
@@ -48,8 +50,11 @@ settings = Settings(
     mode=os.environ.get("GPUBOOST_EMULATE_MODE", "fast"),
     ptx=os.environ.get("GPUBOOST_EMULATE_PTX", ""),
     nvrtc=os.environ.get("GPUBOOST_EMULATE_NVRTC", "cu12"),
+    late=os.environ.get("GPUBOOST_EMULATE_LATE", "1") not in ("", "0"),
 )
 settings.check()
+#: Called before a setting changes: what was launched before runs as was set then.
+before_change = []
 
 
 @contextmanager
@@ -65,6 +70,8 @@ def configure(**changes):
 
 def _set(new):
     new.check()
+    for prepare in before_change:
+        prepare()
     for f in fields(Settings):
         setattr(settings, f.name, getattr(new, f.name))
 
@@ -101,5 +108,6 @@ class Counters:
 
 counters = Counters()
 findings = []  # what check mode has found, each finding once
+hazards = []  # uses of memory that nothing orders, each once
 #: What count mode has counted: {kernel: {what: number}}; README.md says what each number is.
 kernel_counts = defaultdict(Counter)

@@ -60,7 +60,7 @@ void atomic_access(const void* address, unsigned size, void* where);
 void read_access(const void* address, unsigned size, void* where);
 [[noreturn]] void fail(const char* message, int line);
 
-struct Argument { int size, is_pointer, is_float, element; };
+struct Argument { int size, is_pointer, is_float, element, is_const; };
 const char* launch(
     void (*body)(void*), void* context, const unsigned* grid, const unsigned* block, size_t shared,
     const char* name);
@@ -82,7 +82,8 @@ template <class T> Argument describe() {
     typedef std::conditional_t<std::is_void_v<Pointee>, char, Pointee> Element;
     typedef std::conditional_t<std::is_pointer_v<T>, Element, T> Number;
     return {(int)sizeof(T), std::is_pointer_v<T>,
-        std::is_floating_point_v<std::remove_cv_t<Number>>, (int)sizeof(Element)};
+        std::is_floating_point_v<std::remove_cv_t<Number>>, (int)sizeof(Element),
+        std::is_const_v<Pointee>};
 }
 
 // Calls a kernel with arguments given by address, in each thread of the grid.

@@ -1,10 +1,14 @@
 """Which device there is, and what is missing."""
 
+import gc
 import sys
 
+import numpy as np
 import pytest
 
-from gpuboost.kernels.cuda.device import INSTALL, cupy, emulated, missing
+from gpuboost import GPUBoostRegressor
+from gpuboost.dtypes import NODE
+from gpuboost.kernels.cuda.device import INSTALL, cupy, emulated, memory, missing
 from gpuboost.kernels.emulation import control, cupy_stand_in
 
 
@@ -37,6 +41,31 @@ def test_what_is_missing(monkeypatch, n_devices, index, problem):
         assert missing(index) == problem
 
 
+@pytest.mark.parametrize("version", ["13.6.0", "9.0.0rc1", "14.0.0rc1", "14.2.0", "15.0.0"])
+def test_a_cupy_that_refuses_records_is_too_old(monkeypatch, version):
+    monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
+    records = np.zeros(2, NODE)
+    with control.configure(cupy_version=version):
+        if int(version.split(".")[0]) >= 14:
+            assert missing(0) is None and len(cupy().asarray(records)) == 2
+            return
+        with pytest.raises(ValueError, match="Unsupported dtype"):
+            cupy().asarray(records)
+        with pytest.raises(RuntimeError, match=rf"CuPy {version} is too old.*14\.0.*pip install"):
+            GPUBoostRegressor(device="cuda").fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+def test_memory_is_what_the_driver_has_free_and_the_pool_holds(monkeypatch):
+    monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
+    gc.collect()  # what the errors of other tests hold
+    before, total = memory(cupy().cuda.Device(0))
+    taken = cupy().empty(1 << 20, np.uint8)
+    # some bytes are lost where a block is cut
+    assert 0 <= before - (1 << 20) - memory(cupy().cuda.Device(0))[0] <= 512
+    del taken
+    assert memory(cupy().cuda.Device(0)) == (before, total)
+
+
 def test_without_cupy_the_words_say_what_to_install(monkeypatch):
     monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "0")
     monkeypatch.setitem(sys.modules, "cupy", None)
@@ -52,3 +81,10 @@ def test_what_is_installed_is_not_to_be_installed(monkeypatch, tmp_path):
     assert missing(0) == (
         "CuPy is installed, but cannot be imported (libcudart.so.12: no such file)"
     )
+
+
+def test_cupy_without_a_driver_is_no_device(monkeypatch):
+    """As where this project is built; where there is a GPU, nothing is missing."""
+    monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "0")
+    problem = missing(0)
+    assert problem is None or problem.startswith("no CUDA device answers")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpuboost.kernels.cuda.rowwise import RowKernel, on_host, without_fma
-from gpuboost.kernels.emulation import control
+from gpuboost.kernels.emulation import control, cupy_stand_in
 
 
 def twice(v):
@@ -19,9 +19,11 @@ def double_into(i, x, out, offset):
 @pytest.mark.parametrize("n", [0, 1, 7, 300])
 def test_every_row_has_one_turn_in_any_order(monkeypatch, order, n):
     monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
-    x, out = np.arange(300.0), np.zeros(300)
+    x = np.arange(300.0)
+    there, result = cupy_stand_in.asarray(x), cupy_stand_in.zeros(300)
     with control.configure(order=order, seed=5):
-        RowKernel(double_into)(n, x, out, np.float64(1))
+        RowKernel(double_into)(n, there, result, np.float64(1))
+    out = result.get()
     np.testing.assert_array_equal(out[:n], 2 * x[:n] + 1)
     assert not out[n:].any()
 

@@ -102,3 +102,4 @@ def test_check_mode_sees_what_is_wrong(name):
 def test_threads_that_do_not_come_are_an_error(mode, name, text):
     with control.configure(mode=mode), pytest.raises(RuntimeError, match=text):
         kernel(name)((1,), (32,), (cupy.empty(64, np.int32),))
+        cupy.cuda.Device().synchronize()

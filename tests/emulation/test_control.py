@@ -1,6 +1,9 @@
 """Modes, orders and counts of the emulated device."""
 
+import importlib.util
+
 import numpy as np
+import pytest
 from emulated_kernels import kernel
 
 from gpuboost.kernels.emulation import control
@@ -34,3 +37,27 @@ def test_counts():
         counts["histogram"]["shared_atomic_passes"] == 1000
     )  # all rows in one bin: every lane waits for the others
     assert sum(control.counters.launches.values()) == 3
+
+
+@pytest.mark.parametrize(("value", "late"), [(None, True), ("1", True), ("0", False), ("", False)])
+def test_the_environment_says_whether_work_runs_late(monkeypatch, value, late):
+    monkeypatch.setenv("GPUBOOST_EMULATE_SEED", "7")
+    if value is None:
+        monkeypatch.delenv("GPUBOOST_EMULATE_LATE", raising=False)
+    else:
+        monkeypatch.setenv("GPUBOOST_EMULATE_LATE", value)
+    spec = importlib.util.spec_from_file_location("another_control", control.__file__)
+    another = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(another)
+    assert another.settings.late == late and another.settings.seed == 7
+
+
+def test_whoever_asked_is_called_before_settings_change(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        control, "before_change", [lambda: seen.append(control.settings.cupy_version)]
+    )
+    before = control.settings.cupy_version
+    with control.configure(cupy_version="13.0.0"):
+        pass
+    assert seen == [before, "13.0.0"]
