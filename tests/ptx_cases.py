@@ -89,6 +89,12 @@ def rounded_at_random(device):
         return boosting(0, max_depth=3, weighted=True)(device)
 
 
+def little_shared_memory(device):
+    """Histograms that do not fit into shared memory are built in global memory."""
+    with control.configure(shared_bytes=4 << 10):
+        return boosting(2, max_depth=3, min_samples_leaf=3, n_estimators=1)(device)
+
+
 def on_device(classes, dtype, weighted):
     """Arrays on the device go in: cuts and bins are made there, and predictions."""
 
@@ -133,6 +139,38 @@ def classical(kind, classes, *, n=500, missing=True, weighted=True, outputs=1, *
     return fit
 
 
+def with_categories(kind, classes, *, rows=300, outputs=1, weighted=False, **options):
+    """Splits that numbers in bins do not have: of categories, by distances, by chance."""
+
+    def fit(device):
+        x, signal, weight = data(rows)
+        rng = np.random.default_rng(9)
+        few, many = rng.integers(0, 5, rows), rng.integers(0, 25, rows)
+        x = np.column_stack([x[:, :2], few, many])
+        y = targets(signal + few % 3 + rng.normal(size=25)[many], classes)
+        y = np.stack([y, np.round(y)], axis=1) if outputs == 2 else y
+        model = kind(random_state=1, max_depth=3, device=device, **options)
+        model.fit(x, y, sample_weight=weight if weighted else None)
+        return model.fingerprint(), model.predict(x).tobytes()
+
+    return fit
+
+
+def classical_on_device(kind, names, **options):
+    """Classical trees of arrays on the device, and what methods say of its rows."""
+
+    def fit(device):
+        x, signal, _ = data(400, 6, seed=1)
+        there = (cupy.asarray if device == "cuda" else np.asarray)(x)
+        model = kind(max_depth=4, max_bins=40, random_state=1, device=device, **options)
+        model.fit(there, signal)
+        answers = [cupy.asnumpy(getattr(model, name)(there)).tobytes() for name in names]
+        outside = getattr(model, "oob_prediction_", np.empty(0))
+        return model.fingerprint(), answers, outside.tobytes()
+
+    return fit
+
+
 def centred_in_group(y, raw, rows, g, h, slope):
     """A loss of groups: residuals about their mean."""
     mean = 0.0
@@ -163,7 +201,7 @@ def loss_of_groups(device):
 FOREST = {"n_estimators": 2}
 BOOSTING = {
     "depthwise, binary, weights, penalties, drawn columns": boosting(
-        2, weighted=True, max_depth=4, min_samples_leaf=3, evals=("logloss", "error"),
+        2, weighted=True, max_depth=4, min_samples_leaf=3, evals=("logloss", "error", "auc"),
         **PENALTIES, **DRAWN_COLUMNS,
     ),
     "depthwise, numbers": boosting(
@@ -185,6 +223,7 @@ BOOSTING = {
         evals=("mlogloss", "merror"), n_estimators=2, **DRAWN_COLUMNS,
     ),
     "depthwise, rounded at random": rounded_at_random,
+    "depthwise, little shared memory": little_shared_memory,
     "symmetric, numbers, weights, penalties": boosting(
         0, grow_policy="symmetric", max_depth=4, weighted=True, **PENALTIES
     ),
@@ -203,11 +242,40 @@ CLASSICAL = {
     "decision tree, numbers": classical(DecisionTreeRegressor, 0, splitter="hist"),
     "AdaBoost, classes": classical(AdaBoostClassifier, 3, splitter="hist", **FOREST),
     "AdaBoost, numbers": classical(AdaBoostRegressor, 0, splitter="hist", **FOREST),
-}
+    "categories in order": with_categories(
+        DecisionTreeClassifier, 3, splitter="hist", categorical_features=[2, 3], weighted=True
+    ),
+    "categories in all ways": with_categories(
+        DecisionTreeRegressor, 0, splitter="hist", criterion="absolute_error", rows=150,
+        categorical_split="exhaustive", categorical_features=[2],
+    ),
+    "categories by chance": with_categories(
+        ExtraTreesClassifier, 3, categorical_features=[2, 3], **FOREST
+    ),
+    "distances": with_categories(
+        DecisionTreeRegressor, 0, splitter="hist", criterion="absolute_error", outputs=2,
+        categorical_split="one_vs_rest", categorical_features=[2, 3], max_bins=9, weighted=True,
+    ),
+    "halves of features drawn by probability": with_categories(
+        DecisionTreeClassifier, 3, splitter="midpoint", feature_probabilities=[1, 1, 1, 2]
+    ),
+    "most important nodes first": classical(
+        RandomForestClassifier, 3, max_leaf_nodes=6, **FOREST
+    ),
+}  # fmt: skip
 ARRAYS = {
     "arrays on the device, float32, numbers": on_device(0, np.float32, False),
     "arrays on the device, float64, weights, binary": on_device(2, np.float64, True),
     "arrays on the device, integers, classes": on_device(3, np.int64, False),
+    "forest of arrays on the device": classical_on_device(
+        RandomForestRegressor, ("predict", "apply"), oob_score=True, n_estimators=8
+    ),
+    "AdaBoost of arrays on the device": classical_on_device(
+        AdaBoostRegressor, ("predict",), splitter="hist", **FOREST
+    ),
+    "pruned tree of arrays on the device": classical_on_device(
+        DecisionTreeRegressor, ("predict",), splitter="hist", ccp_alpha="cv", cv=3
+    ),
     "rows on the host": host_rows,
     "a loss of groups": loss_of_groups,
 }
@@ -224,8 +292,10 @@ def agrees(name, target, order, seed=0):
     """Whether a case gives the same with compiled kernels of a target, in an order."""
     wanted = expected(name)
     architecture, nvrtc = target
+    # a small device gives each block many tiles to go through, a larger one few or none
+    n_multiprocessors = 1 if order in ("reverse", "preempted") else 4
     changes = {"ptx": architecture, "nvrtc": nvrtc, "order": order, "seed": seed}
-    with control.configure(n_multiprocessors=4, **changes):
+    with control.configure(n_multiprocessors=n_multiprocessors, **changes):
         return CASES[name]("cuda") == wanted
 
 
