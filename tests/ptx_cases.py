@@ -23,7 +23,7 @@ from gpuboost import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from gpuboost.kernels.cuda import backend, compiler, gradients
+from gpuboost.kernels.cuda import backend, compiler, gradients, tree_steps
 from gpuboost.kernels.emulation import control
 from gpuboost.kernels.emulation import cupy_stand_in as cupy
 from gpuboost.kernels.emulation.ptx import device as ptx_device
@@ -156,6 +156,15 @@ def with_categories(kind, classes, *, rows=300, outputs=1, weighted=False, **opt
     return fit
 
 
+def large_nodes(device):
+    """Nodes of many rows are divided among blocks."""
+    with mock.patch.object(tree_steps, "TILE_ROWS", 100):
+        return [
+            classical(kind, classes, **FOREST)(device)
+            for kind, classes in ((RandomForestClassifier, 3), (ExtraTreesRegressor, 0))
+        ]
+
+
 def classical_on_device(kind, names, **options):
     """Classical trees of arrays on the device, and what methods say of its rows."""
 
@@ -256,6 +265,7 @@ CLASSICAL = {
         DecisionTreeRegressor, 0, splitter="hist", criterion="absolute_error", outputs=2,
         categorical_split="one_vs_rest", categorical_features=[2, 3], max_bins=9, weighted=True,
     ),
+    "large nodes": large_nodes,
     "halves of features drawn by probability": with_categories(
         DecisionTreeClassifier, 3, splitter="midpoint", feature_probabilities=[1, 1, 1, 2]
     ),
