@@ -7,7 +7,7 @@ import pytest
 
 from gpuboost import RandomForestClassifier, RandomForestRegressor
 from gpuboost.kernels.cuda import tree_steps
-from gpuboost.kernels.cuda.records import OPEN_NODE
+from gpuboost.kernels.cuda.records import FEATURE_CUT, OPEN_NODE
 from gpuboost.kernels.emulation import control
 
 pytestmark = pytest.mark.usefixtures("device")
@@ -111,7 +111,7 @@ def test_what_is_searched_at_once_is_bounded(tile_rows, pairs, sum_bytes, blocks
     expected = RandomForestRegressor(2, **options).fit(x, y).fingerprint()
     for name, value in (
         ("TILE_ROWS", tile_rows),
-        ("MAX_PAIRS", pairs),
+        ("CUT_BYTES", pairs * FEATURE_CUT.itemsize),
         ("SUM_BYTES", sum_bytes),
         ("MAX_BLOCKS", blocks),
     ):

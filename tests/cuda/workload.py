@@ -158,14 +158,19 @@ def trainings():
         )
 
     def large_nodes(device):
-        """Blocks share the rows of most nodes, and take several features one after another."""
+        """Blocks share the rows of most nodes, and take several features one after another.
+
+        Many columns are constant, so that nodes try more features than they draw at first.
+        """
+        rows = x[:600].copy()
+        rows[:, 6:16] = 1.0
         options = {"max_leaf_nodes": 6, "splitter": "hist", "max_bins": 60, "max_features": 5}
         model = DecisionTreeRegressor(device=device, random_state=1, **options)
         with (
             mock.patch.object(tree_steps, "TILE_ROWS", 128),
             mock.patch.object(tree_steps, "MAX_BLOCKS", 2),
         ):
-            return model.fit(x[:600], signal[:600])
+            return model.fit(rows, signal[:600])
 
     return {
         "depthwise": depthwise,
