@@ -278,7 +278,7 @@ ARRAYS = {
     "arrays on the device, float64, weights, binary": on_device(2, np.float64, True),
     "arrays on the device, integers, classes": on_device(3, np.int64, False),
     "forest of arrays on the device": classical_on_device(
-        RandomForestRegressor, ("predict", "apply"), oob_score=True, n_estimators=8
+        RandomForestRegressor, ("predict", "apply"), oob_score=True, max_samples=0.4, n_estimators=8
     ),
     "AdaBoost of arrays on the device": classical_on_device(
         AdaBoostRegressor, ("predict",), splitter="hist", **FOREST
