@@ -77,14 +77,15 @@ def trees_of_other_kinds():
         ).fit(x, np.stack([signal, np.round(signal)], axis=1), sample_weight=weight)
 
     def halves(device):
-        probabilities = [1, 1, 1, 2]
-        return DecisionTreeClassifier(
+        model = DecisionTreeClassifier(
             splitter="midpoint",
-            feature_probabilities=probabilities,
+            feature_probabilities=[1, 1, 1, 2],
             max_depth=4,
             device=device,
             random_state=1,
-        ).fit(x, labels)
+        )
+        with mock.patch.object(tree_steps, "MAX_DRAWING", 2):  # a block draws for several nodes
+            return model.fit(x, labels)
 
     return {
         "categories in order": categories_in_order,
