@@ -33,10 +33,10 @@ SCORE_BYTES = 256 * (4 * 2 + 2) * 8  # two numbers for each of four sides, two s
 # lists; the scores of 256 cuts
 SEARCH_BYTES = 256 * (2 * 16 + 8 + 6 * 4) + 2 * 8 + (2 * 256 + 1) * 8 + 4 * 8
 DYNAMIC = {
-    "build_histograms": 2 * GROUP_BYTES,
-    "sum_tiles": CELL_BYTES,
-    "score_cuts": SCORE_BYTES + CELL_BYTES,
-    "search_features": SEARCH_BYTES,
+    ("histogram", "build_histograms"): 2 * GROUP_BYTES,
+    ("cart", "sum_tiles"): CELL_BYTES,
+    ("cart", "score_cuts"): SCORE_BYTES + CELL_BYTES,
+    ("cart_search", "search_features"): SEARCH_BYTES,
 }
 
 
@@ -53,7 +53,7 @@ def measure(version, file, architecture):
     _, log = compilers.compile_cubin(version, source, architecture, compiler.OPTIONS)
     out = {}
     for kernel, (registers, spilled, shared) in compiling.usage(log).items():
-        dynamic = DYNAMIC.get(kernel, 0)
+        dynamic = DYNAMIC.get((file, kernel), 0)
         percent, limit = compiling.occupancy(
             architecture, threads_of(kernel, source), registers, shared + dynamic
         )
