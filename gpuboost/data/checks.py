@@ -26,9 +26,10 @@ NATIVE = {
     )
 }
 
-#: Largest weight that may be; the largest one of all must be at least 1 / this. And the same for
-#: targets of classical trees, whose impurities are in their square.
-LARGEST_WEIGHT, LARGEST_TARGET = 2.0**200, 2.0**300
+#: Largest weight that may be in boosting; the largest one of all must be at least 1 / this.
+LARGEST_WEIGHT = 2.0**200
+#: The same for weights and for targets of classical trees, which have units of their own.
+LARGEST_IN_TREES = 2.0**300
 
 
 def to_native(x: np.ndarray) -> np.ndarray:
@@ -62,7 +63,12 @@ def check_numbers(name: str, values: Any, n_rows: int) -> np.ndarray:
     return out
 
 
-def check_weight(sample_weight: Any, n_rows: int, name: str = "sample_weight") -> np.ndarray:
+def check_weight(
+    sample_weight: Any,
+    n_rows: int,
+    name: str = "sample_weight",
+    largest_allowed: float = LARGEST_WEIGHT,
+) -> np.ndarray:
     """Weights as float64; an empty array if there are none."""
     if sample_weight is None:
         return np.empty(0)
@@ -75,10 +81,10 @@ def check_weight(sample_weight: Any, n_rows: int, name: str = "sample_weight") -
     if not (weight > 0).any():
         raise ValueError(f"{name} must not be all zero: every weight is 0, there is nothing to fit")
     largest = float(weight.max())
-    if not 1 / LARGEST_WEIGHT <= largest <= LARGEST_WEIGHT:
+    if not 1 / largest_allowed <= largest <= largest_allowed:
         raise ValueError(
-            f"the largest {name} must be between {1 / LARGEST_WEIGHT:.0e} and "
-            f"{LARGEST_WEIGHT:.0e}, so that sums and their squares can be written; got "
+            f"the largest {name} must be between {1 / largest_allowed:.0e} and "
+            f"{largest_allowed:.0e}, so that sums and their squares can be written; got "
             f"{largest!r}: multiply all of them by a constant"
         )
     return weight
@@ -87,11 +93,11 @@ def check_weight(sample_weight: Any, n_rows: int, name: str = "sample_weight") -
 def check_squares(name: str, y: np.ndarray, weight: np.ndarray) -> None:
     """Raise if a column of targets has no squares in float64 whose sums say anything."""
     largest = np.abs(y[weight > 0]).max(axis=0, initial=0.0)
-    bad = (largest > 0) & ((largest > LARGEST_TARGET) | (largest < 1 / LARGEST_TARGET))
+    bad = (largest > 0) & ((largest > LARGEST_IN_TREES) | (largest < 1 / LARGEST_IN_TREES))
     if bad.any():
         raise ValueError(
-            f"the largest absolute value of {name} must be 0 or between {1 / LARGEST_TARGET:.0e} "
-            f"and {LARGEST_TARGET:.0e}, so that squares can be written; got "
+            f"the largest absolute value of {name} must be 0 or between {1 / LARGEST_IN_TREES:.0e} "
+            f"and {LARGEST_IN_TREES:.0e}, so that squares can be written; got "
             f"{float(largest[bad][0])!r}: multiply {name} by a constant"
         )
 

@@ -25,7 +25,7 @@ from gpuboost.backend import (
     n_threads,
     on_host,
 )
-from gpuboost.data.checks import check_squares, check_weight, weights_by_class
+from gpuboost.data.checks import LARGEST_IN_TREES, check_squares, check_weight, weights_by_class
 from gpuboost.data.dates_and_masks import plain_table, refuse_mask
 from gpuboost.data.features import FeatureMap
 from gpuboost.data.targets import TreeTargets
@@ -139,7 +139,7 @@ class BaseClassical(BaseTrees):
         features = features or FeatureMap.of_numbers(x.shape[1])
         y = y.reshape(len(y), -1)
         one_column = y.shape[1] == 1
-        weight = check_weight(on_host(sample_weight), len(x))
+        weight = check_weight(on_host(sample_weight), len(x), largest_allowed=LARGEST_IN_TREES)
         weight = weight if weight.size else np.ones(len(x))
         classes = None
         if is_classifier(self):
@@ -167,7 +167,12 @@ class BaseClassical(BaseTrees):
         by_bag = isinstance(class_weight, str) and class_weight == "balanced_subsample"
         if class_weight is None or by_bag:
             return weight
-        return check_weight(weight * weights_by_class(class_weight, y), len(weight), "class_weight")
+        return check_weight(
+            weight * weights_by_class(class_weight, y),
+            len(weight),
+            "class_weight",
+            LARGEST_IN_TREES,
+        )
 
     def _set_trained(
         self, data: Training, trees: list[Tree], tree_weights: np.ndarray | None = None, **how: Any

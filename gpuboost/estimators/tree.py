@@ -15,7 +15,7 @@ from sklearn.utils import Bunch
 
 from gpuboost.backend import Backend, on_host
 from gpuboost.config import Number, check_choice
-from gpuboost.data.checks import check_weight, class_codes
+from gpuboost.data.checks import LARGEST_IN_TREES, check_weight, class_codes
 from gpuboost.data.targets import TreeTargets
 from gpuboost.estimators.classical import (
     SeveralLabels,
@@ -289,7 +289,7 @@ class BaseDecisionTree(SeveralOutputs):
             raise ValueError(
                 f"y_val must have {self.n_outputs_} outputs as in training; got {y.shape[1]}"
             )
-        weight = check_weight(on_host(sample_weight), len(y))
+        weight = check_weight(on_host(sample_weight), len(y), largest_allowed=LARGEST_IN_TREES)
         leaves = on_host(self._leaves(x))[:, 0]
         losses = node_losses(
             ensemble.trees[0],

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gpuboost import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier
+from gpuboost import DecisionTreeClassifier, DecisionTreeRegressor
 
 
 def test_weights_of_samples_and_classes_are_multiplied():
@@ -27,20 +27,6 @@ def test_rows_without_weight_leave_with_their_categories_but_not_with_their_clas
 def test_if_all_rows_have_weight_nothing_is_copied(backend):
     data = DecisionTreeRegressor()._prepare(np.zeros((3, 1)), [1.0, 2.0, 3.0], None)
     assert data.without_weightless_rows(backend) is data
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"splitter": "exact"}, "splitter='exact' is not available on device='cuda'"),
-        ({"max_leaf_nodes": 4}, "max_leaf_nodes=4 is not available on device='cuda'"),
-    ],
-)
-def test_what_cuda_does_not_grow(monkeypatch, options, message):
-    monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
-    model = RandomForestClassifier(device="cuda", **options)
-    with pytest.raises(ValueError, match=message):
-        model.check_parameters()
 
 
 def test_bins_are_for_the_splitter_that_has_them():

@@ -75,14 +75,8 @@ ALLOWED = {
         "lists are for several outputs, balanced bags for forests",
     ),
     "device": (
-        [
-            BOOSTING,
-            of_classes(*TREES, *FORESTS),
-            of_numbers(*TREES, *FORESTS),
-            ADABOOST[:1],
-            ADABOOST[1:],
-        ],
-        "what CUDA does not take depends on the options that there are",
+        [BOOSTING, TREES + FORESTS + ADABOOST],
+        "which device is taken by default; exact trees are grown on the CPU",
     ),
     "random_state": ([BOOSTING, TREES + FORESTS + ADABOOST], "boosting says that it rounds too"),
     "cv": ([TREES[:1], TREES[1:]], "folds keep the classes in proportion"),

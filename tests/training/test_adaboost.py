@@ -135,7 +135,11 @@ def test_no_better_than_chance(backend):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("n_estimators", 0, "n_estimators must be an integer at least 1; got 0"),
+        (
+            "n_estimators",
+            0,
+            "n_estimators must be an integer at least 1",
+        ),
         ("learning_rate", 0.0, "learning_rate must be a number above 0; got 0.0"),
         ("loss", "cubic", "loss must be one of 'linear', 'square', 'exponential'; got 'cubic'"),
     ],
