@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,9 @@ NATIVE = {
 
 #: Largest weight that may be in boosting; the largest one of all must be at least 1 / this.
 LARGEST_WEIGHT = 2.0**200
-#: The same for weights and for targets of classical trees, which have units of their own.
-LARGEST_IN_TREES = 2.0**300
+#: The same for classical trees, which sum weights in a unit of their own; and for targets of
+#: these times roots of weights, whose squares are impurities.
+LARGEST_IN_TREES, LARGEST_ROOT = 2.0**300, 2.0**450
 
 
 def to_native(x: np.ndarray) -> np.ndarray:
@@ -91,13 +93,15 @@ def check_weight(
 
 
 def check_squares(name: str, y: np.ndarray, weight: np.ndarray) -> None:
-    """Raise if a column of targets has no squares in float64 whose sums say anything."""
+    """Raise if a column of targets has no weighted squares that float64 holds."""
     largest = np.abs(y[weight > 0]).max(axis=0, initial=0.0)
-    bad = (largest > 0) & ((largest > LARGEST_IN_TREES) | (largest < 1 / LARGEST_IN_TREES))
+    root = math.sqrt(float(weight.max()))
+    least, most = 1 / LARGEST_ROOT / root, LARGEST_ROOT / root
+    bad = (largest > 0) & ((largest > most) | (largest < least))
     if bad.any():
         raise ValueError(
-            f"the largest absolute value of {name} must be 0 or between {1 / LARGEST_IN_TREES:.0e} "
-            f"and {LARGEST_IN_TREES:.0e}, so that squares can be written; got "
+            f"the largest absolute value of {name} must be 0 or between {least:.0e} and "
+            f"{most:.0e}, so that squares times weights can be written; got "
             f"{float(largest[bad][0])!r}: multiply {name} by a constant"
         )
 

@@ -6,6 +6,7 @@ import pytest
 
 from gpuboost.cli import main
 from gpuboost.doctor import installation
+from gpuboost.kernels.cuda.compiler import FILES
 
 
 @pytest.mark.parametrize(
@@ -15,6 +16,7 @@ from gpuboost.doctor import installation
 def test_a_driver_whose_devices_cannot_be_used(monkeypatch, version, n_devices, good, extra):
     """A GPU that is there and lies idle is a defect; the advice fits the driver."""
     monkeypatch.setattr(installation, "_driver", lambda: (version, n_devices))
+    monkeypatch.setattr(installation, "_version", lambda name: None)
     finding = installation._no_cuda("CuPy cannot be imported")
     assert finding.good == good and f'pip install ".[{extra}' in finding.detail
 
@@ -58,7 +60,7 @@ def test_on_the_emulated_device(monkeypatch, capsys):
     monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
     assert main(["doctor"]) == 0
     out = capsys.readouterr().out
-    assert "[ok] cuda compiler: 7 files of kernels compile" in out
+    assert f"[ok] cuda compiler: {len(FILES)} files of kernels compile" in out
     assert out.count("the model is the CPU's") == 2
     assert (
         "[ok] cuda kernels: emulated, so the rates mean nothing: histogram" in out
