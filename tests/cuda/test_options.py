@@ -158,12 +158,12 @@ FAMILIES = {
             "RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier",
             "ExtraTreesRegressor",
         ),
-        {"n_estimators": 5, "max_depth": 6},
+        {"n_estimators": 5, "max_depth": 5},
         CLASSICAL + FORESTS,
     ),
     "AdaBoost": (
         ("AdaBoostClassifier", "AdaBoostRegressor"),
-        {"splitter": "hist", "n_estimators": 8, "max_depth": 3},
+        {"splitter": "hist", "n_estimators": 4, "max_depth": 2},
         CLASSICAL + ADABOOST,
     ),
 }  # fmt: skip

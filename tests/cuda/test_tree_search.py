@@ -3,6 +3,7 @@
 Nominal features, the random and the midpoint splitter, and the absolute error.
 """
 
+import gc
 import json
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from gpuboost.dtypes import ABSOLUTE, BEST, MIDPOINT, RANDOM, SQUARES
 from gpuboost.exchange import FeatureMatrix
 from gpuboost.kernels.cuda import tree_search, tree_steps
 from gpuboost.kernels.cuda.tree_search import NOMINAL, NUMBERS_IN_BINS, OTHER_NUMBERS, kinds_of
-from gpuboost.kernels.emulation import control
+from gpuboost.kernels.emulation import control, cupy_stand_in
 
 pytestmark = pytest.mark.usefixtures("device")
 
@@ -279,8 +280,11 @@ def test_memory_is_checked_first(device):
     if device != "emulated":
         pytest.skip("a GPU has the memory it has")
     x = np.random.default_rng(0).integers(0, 4000, (600, 1)).astype(float)
+    gc.collect()  # what the errors of other tests hold
+    pool = cupy_stand_in.get_default_memory_pool()
+    pool.free_all_blocks()
     with (
-        control.configure(memory_bytes=200 << 10),
+        control.configure(memory_bytes=pool.total_bytes() + (200 << 10)),
         pytest.raises(MemoryError, match="fewer categories or classes or device='cpu'"),
     ):
         RandomForestClassifier(1, device="cuda", categorical_features=[0]).fit(x, x[:, 0] % 7)
