@@ -231,6 +231,17 @@ BOOSTING = {
         3, grow_policy="symmetric", max_depth=3, min_samples_leaf=5,
         evals=("mlogloss", "merror"), n_estimators=2, **DRAWN_COLUMNS,
     ),
+    "leafwise, numbers, rows counted, three leaves a step": boosting(
+        0, grow_policy="leafwise", max_leaves=24, leaves_per_step=3, min_samples_leaf=2,
+        n_estimators=1,
+    ),
+    "leafwise, numbers, rows not counted, three leaves a step": boosting(
+        0, grow_policy="leafwise", max_leaves=24, leaves_per_step=3, n_estimators=1, weighted=True
+    ),
+    "depthwise, few leaves, rows counted": boosting(
+        2, max_depth=6, max_leaves=11, min_samples_leaf=2, n_estimators=1, weighted=True,
+        **PENALTIES,
+    ),
     "depthwise, rounded at random": rounded_at_random,
     "depthwise, little shared memory": little_shared_memory,
     "symmetric, numbers, weights, penalties": boosting(
@@ -268,6 +279,21 @@ CLASSICAL = {
     "large nodes": large_nodes,
     "halves of features drawn by probability": with_categories(
         DecisionTreeClassifier, 3, splitter="midpoint", feature_probabilities=[1, 1, 1, 2]
+    ),
+    "cuts by chance, classes": with_categories(
+        DecisionTreeClassifier, 3, splitter="random", max_features=2, weighted=True
+    ),
+    "cuts by chance, numbers": with_categories(
+        DecisionTreeRegressor, 0, splitter="random", criterion="absolute_error", outputs=2,
+        categorical_split="fisher", categorical_features=[3],
+    ),
+    "categories one against the rest": with_categories(
+        DecisionTreeClassifier, 2, splitter="hist", categorical_split="one_vs_rest",
+        categorical_features=[2, 3], criterion="entropy",
+    ),
+    "categories of counts": with_categories(
+        DecisionTreeRegressor, 0, splitter="hist", outputs=2, categorical_split="exhaustive",
+        categorical_features=[2],
     ),
     "most important nodes first": classical(
         RandomForestClassifier, 3, max_leaf_nodes=6, **FOREST
