@@ -6,7 +6,7 @@ Blocks of rows walk one tree after another, so that a tree stays in the cache fo
 import numpy as np
 
 from gpuboost.kernels.cpu._jit import helper, kernel, take_number
-from gpuboost.scalar.rows import add_leaf, medians_of_row, walk
+from gpuboost.scalar.rows import medians_of_row, walk
 
 #: Rows of a block: few enough for the threads to share, many enough for a deep tree's megabyte to
 #: be fetched once for all of them.
@@ -60,8 +60,9 @@ def sum_values(
     out,  # (n_rows, n_channels) float64, INOUT
 ):
     """Sum of the values of each row's leaves times the trees' weights, tree by tree."""
-    n_rows = out.shape[0]
+    n_rows, n_channels = out.shape
     size, all_rows = block_rows(n_rows), in_bag.shape[0] == 0
+    one_channel = values.shape[1] < n_channels
     block = take_number(counter)
     while block * size < n_rows:
         for t in range(first_tree, end_tree):
@@ -71,7 +72,12 @@ def sum_values(
             for row in range(np.uint64(block * size), np.uint64(min((block + 1) * size, n_rows))):
                 if all_rows or in_bag[t - first_tree, row] == 0:
                     leaf = np.uint64(begin[t]) + walk(x, row, tree_nodes, tree_sets)
-                    add_leaf(out[row], t, weight, values[leaf])
+                    # as ``add_leaf``, without arrays of one row, which take most of the time
+                    if one_channel:
+                        out[row, t % n_channels] += weight * values[leaf, 0]
+                    else:
+                        for c in range(np.uint64(n_channels)):
+                            out[row, c] += weight * values[leaf, c]
         block = take_number(counter)
 
 
