@@ -100,20 +100,18 @@ class BaseClassical(BaseTrees):
                 f"which has no bins; got {self.max_bins!r}"
             )
 
-    def _grows_on_host(self) -> bool:
-        """Whether trees are grown on the CPU.
+    def _training_backend(self, x: Any) -> Backend:
+        """Where trees are grown.
 
         "auto" is the CPU, as nobody has measured yet from which size on a GPU grows classical trees
         faster; a search of all values has more codes than a GPU can sum at once.
         """
-        return self.device in ("auto", "cpu") or self.splitter == "exact"
-
-    def _training_backend(self, x: Any) -> Backend:
-        """Where trees are grown."""
-        grows_on_host = self._grows_on_host()
-        if grows_on_host and self.device not in ("auto", "cpu"):
+        if self.device in ("auto", "cpu"):
+            return get_backend("cpu", self.n_jobs)
+        if self.splitter == "exact":
             say_that_exact_trees_grow_on_the_host()
-        return get_backend("cpu" if grows_on_host else device_for(self.device, x), self.n_jobs)
+            return get_backend("cpu", self.n_jobs)
+        return get_backend(device_for(self.device, x), self.n_jobs)
 
     def _takes_device_input(self) -> bool:
         """Whether ``fit`` reads X on a device where it is: where its bins are trained on."""
