@@ -32,16 +32,6 @@ def walk(x: Any, i: int, nodes: Any, sets: Any) -> Any:
     return k
 
 
-def add_leaf(scores: Any, t: int, weight: float, said: Any) -> None:
-    """Add what a leaf of tree t says: a number for every channel, or for the tree's own."""
-    n_channels = scores.shape[0]
-    if said.shape[0] < n_channels:
-        scores[t % n_channels] += weight * said[0]
-    else:
-        for c in range(n_channels):
-            scores[c] += weight * said[c]
-
-
 def add_tree(
     i: int,
     t: int,
@@ -56,8 +46,14 @@ def add_tree(
 ) -> None:
     """Add tree t to the raw scores of a row, which are a column of ``out``."""
     own_sets = sets[first_set[t] : first_set[t + 1]]
-    leaf = walk(x, i, nodes[begin[t] : begin[t + 1]], own_sets)
-    add_leaf(out[:, i], t, weights[t], values[np.uint64(begin[t]) + leaf])
+    leaf = np.uint64(begin[t]) + walk(x, i, nodes[begin[t] : begin[t + 1]], own_sets)
+    n_channels = out.shape[0]
+    # no arrays of one row: to make them takes longer than the walk
+    if values.shape[1] < n_channels:  # a number for the tree's own channel
+        out[t % n_channels, i] += weights[t] * values[leaf, 0]
+    else:
+        for c in range(n_channels):
+            out[c, i] += weights[t] * values[leaf, c]
 
 
 def add_trees(

@@ -180,7 +180,6 @@ for _function in (
 for _function in (
     rows.goes_left,
     rows.walk,
-    rows.add_leaf,
     rows.add_tree,
     rows.add_trees,
     rows.logistic,

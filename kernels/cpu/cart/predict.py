@@ -72,7 +72,7 @@ def sum_values(
             for row in range(np.uint64(block * size), np.uint64(min((block + 1) * size, n_rows))):
                 if all_rows or in_bag[t - first_tree, row] == 0:
                     leaf = np.uint64(begin[t]) + walk(x, row, tree_nodes, tree_sets)
-                    # as ``add_leaf``, without arrays of one row, which take most of the time
+                    # no arrays of one row: to make them takes longer than the walk
                     if one_channel:
                         out[row, t % n_channels] += weight * values[leaf, 0]
                     else:
