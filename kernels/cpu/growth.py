@@ -15,6 +15,7 @@ from gpuboost.dtypes import HIST_STRIDE, LEAFWISE, SYMMETRIC
 from gpuboost.kernels.cpu._jit import helper, inlined, kernel
 from gpuboost.kernels.cpu.frontier import keep_best, push
 from gpuboost.kernels.cpu.partition import move_pieces, partition_pieces
+from gpuboost.kernels.cpu.scores import packed_score
 from gpuboost.kernels.cpu.sharing import (
     BUILD,
     COUNTER,
@@ -31,7 +32,6 @@ from gpuboost.kernels.cpu.sharing import (
 )
 from gpuboost.kernels.cpu.split import (
     build_chunks,
-    packed_score,
     scan_buffers,
     scan_level,
     scan_pairs,

@@ -5,7 +5,8 @@ import pytest
 
 from gpuboost.dtypes import GROWTH
 from gpuboost.kernels.cpu._jit import exposed
-from gpuboost.kernels.cpu.split import NO_SPLIT, best_of, larger_side_left, score_feature, sum_left
+from gpuboost.kernels.cpu.scores import NO_SPLIT
+from gpuboost.kernels.cpu.split import best_of, score_feature, sum_left
 
 score, best, left_sums = exposed(score_feature), exposed(best_of), exposed(sum_left)
 N_BINS = 6
@@ -64,8 +65,3 @@ def test_the_lowest_bin_wins_among_equals():
     assert best(scores, 4, 4) == (5.0, 1, 1)
     assert best(scores, 4, 1) == (5.0, 2, 0)
     assert best(np.full((2, 4), NO_SPLIT), 4, 4)[1] == 0
-
-
-def test_the_heavier_side_is_the_one_with_more_hessian():
-    heavier = exposed(larger_side_left)
-    assert heavier(np.int64(3), np.int64(5)) and not heavier(np.int64(2), np.int64(5))

@@ -1,0 +1,71 @@
+"""What cuts are worth: scores of both sides from packed sums."""
+
+import numpy as np
+
+from gpuboost.kernels.cpu._jit import helper
+from gpuboost.scalar.formulas import leaf_score, plain_score
+
+#: The score of a cut that a node may not take.
+NO_SPLIT = -np.inf
+
+
+@helper
+def score_cuts(
+    prefix,  # (>= last + 1,) int64 packed, IN: sums of the bins up to each
+    extra,  # packed sums added to each left side (the missing rows, or 0)
+    count_prefix,  # (>= last + 1,) int32, IN: rows up to each bin; None if rows are not counted
+    extra_count,
+    last,
+    total,  # packed sums of the node
+    total_count,
+    growth,  # (1,) GROWTH, IN
+    scores,  # (>= last + 1,) float64, OUT: score of both sides, or NO_SPLIT
+):
+    """Score the cuts after bins 1..last."""
+    p = growth[0]
+    gu, hu = p.gradient_unit, p.hessian_unit
+    reg_lambda, reg_alpha, max_delta_step = p.reg_lambda, p.reg_alpha, p.max_delta_step
+    least = max(p.min_child_weight, 0.5 * hu)  # a side without hessian is no side
+    total_g = np.float64(np.int32(total >> 32)) * gu
+    total_h = np.float64(np.int32(total)) * hu
+    if reg_alpha == 0.0 and max_delta_step == 0.0:
+        for b in range(1, last + 1):
+            left = prefix[b] + extra
+            gl = np.float64(np.int32(left >> 32)) * gu
+            hl = np.float64(np.int32(left)) * hu
+            gr = total_g - gl
+            hr = total_h - hl
+            score = plain_score(gl, hl, reg_lambda) + plain_score(gr, hr, reg_lambda)
+            scores[b] = score if (hl >= least) & (hr >= least) else NO_SPLIT
+    else:
+        for b in range(1, last + 1):
+            left = prefix[b] + extra
+            gl = np.float64(np.int32(left >> 32)) * gu
+            hl = np.float64(np.int32(left)) * hu
+            gr = total_g - gl
+            hr = total_h - hl
+            scores[b] = NO_SPLIT
+            if (hl >= least) & (hr >= least):
+                scores[b] = leaf_score(gl, hl, reg_lambda, reg_alpha, max_delta_step) + leaf_score(
+                    gr, hr, reg_lambda, reg_alpha, max_delta_step
+                )
+    if count_prefix is not None:
+        for b in range(1, last + 1):
+            n_left = np.int64(count_prefix[b]) + extra_count
+            if n_left < p.min_samples_leaf or total_count - n_left < p.min_samples_leaf:
+                scores[b] = NO_SPLIT
+
+
+@helper
+def packed_score(sums, growth):
+    """``leaf_score`` of packed sums."""
+    p = growth[0]
+    g = np.float64(np.int32(sums >> 32)) * p.gradient_unit
+    h = np.float64(np.int32(sums)) * p.hessian_unit
+    return leaf_score(g, h, p.reg_lambda, p.reg_alpha, p.max_delta_step)
+
+
+@helper
+def larger_side_left(left, total):
+    """Whether the left side weighs more: where missing values go that training has not seen."""
+    return np.int32(left) >= np.int32(total - left)
