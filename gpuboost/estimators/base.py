@@ -402,6 +402,7 @@ class BaseBoost(TrainedInRounds, BaseTrees):
     def _fit_boosting(
         self,
         x: Any,
+        features: FeatureMap,
         y: np.ndarray,
         weight: np.ndarray,
         evals: list[tuple[Any, np.ndarray, np.ndarray]],
@@ -413,8 +414,10 @@ class BaseBoost(TrainedInRounds, BaseTrees):
     ) -> tuple[Ensemble, History]:
         """Train; touches no attribute of the estimator.
 
-        ``y`` holds codes of the classes, if there are any. ``row_arrays`` has the further arrays of
-        the objective for the training rows by name, ``eval_row_arrays`` those of each eval set.
+        ``x`` holds numbers, in categorical columns of ``features`` those of the categories; the map
+        has no cuts yet. ``y`` holds codes of the classes, if there are any. ``row_arrays`` has the
+        further arrays of the objective for the training rows by name, ``eval_row_arrays`` those of
+        each eval set.
         """
         eval_arrays = [
             objective.stack_arrays(by_name, len(ey), f"the rows of eval_set[{i}]")
@@ -430,9 +433,7 @@ class BaseBoost(TrainedInRounds, BaseTrees):
         metrics = resolve_metrics(self.eval_metric, objective, classes, magnitude.exponent)
         n_classes = 1 if classes is None else len(classes)
         with get_backend(device, self.n_jobs, cells=x.size) as backend:
-            features = FeatureMap.of_numbers(x.shape[1]).with_cuts(
-                Summary.of(x, weight, y), params.max_bins, backend
-            )
+            features = features.with_cuts(Summary.of(x, weight, y), params.max_bins, backend)
             binned = features.matrix(x, backend, by_rows=True)
             base_score = objective.base_score(y, weight, n_classes, backend.host, row_arrays)
             sets = [

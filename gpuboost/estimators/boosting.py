@@ -19,6 +19,7 @@ from gpuboost.data.checks import (
     class_codes,
     weights_by_class,
 )
+from gpuboost.data.features import FeatureMap
 from gpuboost.estimators.base import BaseBoost, TreesOfClasses
 from gpuboost.objectives.losses import OBJECTIVES
 
@@ -191,9 +192,9 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
             y = check_numbers("y", y, len(X))
             weight = check_weight(on_host(sample_weight), len(X))
             evals = self._check_evals(eval_set, eval_sample_weight, params)
-            self._set_fitted(
-                *self._fit_boosting(X, y, weight, evals, objective, None, params), params
-            )
+            features = FeatureMap.of_numbers(X.shape[1])
+            fitted = self._fit_boosting(X, features, y, weight, evals, objective, None, params)
+            self._set_fitted(*fitted, params)
         return self
 
     def _check_eval_y(self, name: str, y: Any, n_rows: int) -> np.ndarray:
@@ -423,8 +424,9 @@ class GPUBoostClassifier(TreesOfClasses, BaseBoost):
                 (ex, class_codes(name, ey, classes).astype(np.float64), ew)
                 for ex, (name, ey), ew in self._check_evals(eval_set, eval_sample_weight, params)
             ]
+            features = FeatureMap.of_numbers(X.shape[1])
             ensemble, history = self._fit_boosting(
-                X, codes.astype(np.float64), weight, evals, objective, classes, params
+                X, features, codes.astype(np.float64), weight, evals, objective, classes, params
             )
             self._set_fitted(replace(ensemble, classes=[classes]), history, params)
         return self

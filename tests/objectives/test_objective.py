@@ -8,6 +8,7 @@ from numba.extending import register_jitable
 
 from gpuboost import GPUBoostRegressor
 from gpuboost.data.checks import check_weight
+from gpuboost.data.features import FeatureMap
 from gpuboost.kernels.cpu import gradients
 from gpuboost.objectives.links import IDENTITY, LOGISTIC, Link
 from gpuboost.objectives.losses import OBJECTIVES, mean_score, squared_grad_hess
@@ -56,7 +57,8 @@ class AnyObjective(GPUBoostRegressor):
         params, weight = self._check_params(), check_weight(weight, len(x))
         evals = [(x, y, weight)]
         more = arrays, None if eval_arrays is None else [eval_arrays]
-        fitted = self._fit_boosting(x, y, weight, evals, objective, None, params, *more)
+        features = FeatureMap.of_numbers(x.shape[1])
+        fitted = self._fit_boosting(x, features, y, weight, evals, objective, None, params, *more)
         self._set_fitted(*fitted, params)
         return self
 
