@@ -87,6 +87,7 @@ class Stage:
         self.cells = random_histograms(rng, n_nodes, n_features)
         self.pool = self.cells.copy()
         self.features = np.arange(n_features, dtype=np.int32)
+        self.starts = np.arange(n_features, dtype=np.int64) * HIST_STRIDE
         self.ranges = np.array([0, n_features])
         self.n_bins = np.full(n_features, MAX_VALUE_BINS, np.int32)
         self.growth = np.zeros(1, GROWTH)
@@ -126,6 +127,7 @@ class Stage:
         kernel(
             np.zeros(1, np.int64),
             self.features,
+            self.starts,
             self.ranges,
             self.n_bins,
             self.growth,

@@ -483,6 +483,7 @@ class CpuGrower:
         self.free_slots = np.empty(self.n_slots, np.int32)
         self.stages = Stages(
             features=None,  # of the tree, as all that is None here
+            starts=np.arange(n_used, dtype=np.int64) * HIST_STRIDE,
             consecutive=False,
             rows=np.empty(n_rows, ROW),
             scratch=np.empty(n_rows, ROW),
@@ -520,6 +521,7 @@ class CpuGrower:
         control[N_THREADS] = self.threads
         stages = Stages(
             features,
+            self.stages.starts,
             len(features) == self.stages.row_stride,
             self.stages.rows[:n],
             self.stages.scratch[:n],

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuboost.dtypes import HIST_STRIDE, LEAFWISE, SYMMETRIC
+from gpuboost.dtypes import LEAFWISE, SYMMETRIC
 from gpuboost.kernels.cpu._jit import helper, inlined, kernel
 from gpuboost.kernels.cpu.frontier import keep_best, push
 from gpuboost.kernels.cpu.partition import move_pieces, partition_pieces
@@ -52,7 +52,7 @@ SCAN_COST = 1000
 
 
 #: How many fields of ``Stages`` change from tree to tree: the first ones.
-N_OF_TREE = 6
+N_OF_TREE = 7
 
 
 class Stages(NamedTuple):
@@ -60,6 +60,7 @@ class Stages(NamedTuple):
 
     # of one tree
     features: Any
+    starts: Any
     consecutive: bool
     rows: Any
     scratch: Any
@@ -192,7 +193,7 @@ def close(node, progress, free_slots):
 
 
 @helper
-def adopt_level(growth, progress, nodes, pool, count_pool, n_bins, free_slots, best_splits):
+def adopt_level(growth, progress, nodes, starts, pool, count_pool, n_bins, free_slots, best_splits):
     """Give all open nodes the level's split.
 
     A node it would leave with too small a side stays whole and is asked again.
@@ -207,9 +208,10 @@ def adopt_level(growth, progress, nodes, pool, count_pool, n_bins, free_slots, b
         if split.feature < 0:
             close(node, progress, free_slots)
             continue
-        at = split.left * HIST_STRIDE
-        cells = pool[node.slot, at : at + HIST_STRIDE]
-        counts = count_pool[node.slot, at : at + HIST_STRIDE] if count_pool is not None else None
+        at = starts[split.left]
+        end_at = at + n_bins[split.feature] + 1
+        cells = pool[node.slot, at:end_at]
+        counts = count_pool[node.slot, at:end_at] if count_pool is not None else None
         _, end1 = score_feature(
             cells,
             counts,
@@ -448,6 +450,7 @@ def run_stage(stage, shared, control, symmetric, a):
         scan_pairs(
             counter,
             a.features,
+            a.starts,
             a.scan_ranges,
             a.n_bins,
             a.growth,
@@ -463,6 +466,7 @@ def run_stage(stage, shared, control, symmetric, a):
         scan_level(
             counter,
             a.features,
+            a.starts,
             a.scan_ranges,
             a.n_bins,
             a.growth,
@@ -536,6 +540,7 @@ def grow(
                     a.growth,
                     a.progress,
                     a.nodes,
+                    a.starts,
                     a.pool,
                     a.count_pool,
                     a.n_bins,

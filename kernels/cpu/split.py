@@ -106,6 +106,7 @@ def scan_node(
     cells,
     counts,
     features,
+    starts,
     begin,
     end,
     n_bins,
@@ -126,9 +127,9 @@ def scan_node(
         f = features[j]
         if mask.shape[0] > 0 and mask[j] == 0:
             continue
-        at = j * HIST_STRIDE
-        feature_cells = cells[at : at + HIST_STRIDE]
-        feature_counts = counts[at : at + HIST_STRIDE] if counts is not None else None
+        at, end_at = starts[j], starts[j] + n_bins[f] + 1
+        feature_cells = cells[at:end_at]
+        feature_counts = counts[at:end_at] if counts is not None else None
         end0, end1 = score_feature(
             feature_cells,
             feature_counts,
@@ -187,14 +188,14 @@ def build_chunks(
 
 
 @helper
-def complete(pair, nodes, features, begin, end, n_bins, pool):
+def complete(pair, nodes, features, starts, begin, end, n_bins, pool):
     """Add up the parts of the siblings' histograms, or take the smaller one's off the parent's.
 
     For one range of features.
     """
     small = nodes[pair.small]
     for j in range(begin, end):
-        a = j * HIST_STRIDE
+        a = starts[j]
         b = a + n_bins[features[j]] + 1
         for k in range(small.n_parts):
             add(pool[small.first_part + k, a:b], pool[small.slot, a:b])
@@ -210,6 +211,7 @@ def complete(pair, nodes, features, begin, end, n_bins, pool):
 def scan_pairs(
     counter,  # (1,) int64, INOUT: the next task
     features,  # (n,) int32, IN
+    starts,  # (n,) int64, IN: where the cells of each of them begin in a histogram
     ranges,  # (n_ranges + 1,) int64, IN
     n_bins,  # (n_features,) int32, IN: value bins of each feature
     growth,  # (1,) GROWTH, IN
@@ -217,8 +219,8 @@ def scan_pairs(
     nodes,  # (max_nodes,) NODE, IN
     pairs,  # (max_pairs,) PAIR, IN
     masks,  # (2 * max_pairs, n) uint8, IN: features each child may use; no columns: all
-    pool,  # (n_buffers, n * HIST_STRIDE) int64, INOUT
-    count_pool,  # (n_buffers, n * HIST_STRIDE) int32, INOUT; None if rows are not counted
+    pool,  # (n_buffers, cells of a histogram) int64, INOUT
+    count_pool,  # (n_buffers, cells of a histogram) int32, INOUT; None if rows are not counted
     best_splits,  # (2 * max_pairs, n_ranges) SPLIT, OUT: of each child, by ranges
 ):
     """Complete and scan the histograms of the pairs in hand."""
@@ -230,15 +232,15 @@ def scan_pairs(
         which, r = progress[0].first_pair + task // n_ranges, task % n_ranges
         begin, end = ranges[r], ranges[r + 1]
         pair = pairs[which]
-        complete(pair, nodes, features, begin, end, n_bins, pool)
+        complete(pair, nodes, features, starts, begin, end, n_bins, pool)
         if count_pool is not None:
-            complete(pair, nodes, features, begin, end, n_bins, count_pool)
+            complete(pair, nodes, features, starts, begin, end, n_bins, count_pool)
         for side in range(2 if pair.large >= 0 else 1):
             node = nodes[pair.small if side == 0 else pair.large]
             scan_node(
                 node, pool[node.slot], count_pool[node.slot] if count_pool is not None else None,
-                features, begin, end, n_bins, growth, masks[2 * which + side], prefix, count_prefix,
-                scores, best_splits[2 * which + side, r],
+                features, starts, begin, end, n_bins, growth, masks[2 * which + side], prefix,
+                count_prefix, scores, best_splits[2 * which + side, r],
             )  # fmt: skip
         task = take_number(counter)
 
@@ -247,6 +249,7 @@ def scan_pairs(
 def scan_level(
     counter,
     features,
+    starts,
     ranges,
     n_bins,
     growth,
@@ -270,9 +273,9 @@ def scan_level(
     while task < n_ranges:
         begin, end = ranges[task], ranges[task + 1]
         for which in range(progress[0].n_pairs):
-            complete(pairs[which], nodes, features, begin, end, n_bins, pool)
+            complete(pairs[which], nodes, features, starts, begin, end, n_bins, pool)
             if count_pool is not None:
-                complete(pairs[which], nodes, features, begin, end, n_bins, count_pool)
+                complete(pairs[which], nodes, features, starts, begin, end, n_bins, count_pool)
         best = best_splits[0, task]
         best.gain = 0.0
         best.feature = -1
@@ -284,7 +287,7 @@ def scan_level(
                 nodes[: progress[0].n_nodes],
                 pool,
                 count_pool,
-                j,
+                starts[j],
                 np.int64(n_bins[f]),
                 growth,
                 prefix,
@@ -299,21 +302,24 @@ def scan_level(
 
 
 @helper
-def any_missing(nodes, pool, j):
-    """Whether the missing bin of feature j has something in any open node."""
+def any_missing(nodes, pool, at):
+    """Whether the missing bin of the feature whose cells begin there is filled in an open node."""
     missing = False
     for i in range(nodes.shape[0]):
         if nodes[i].open != 0:
-            missing = missing or pool[nodes[i].slot, j * HIST_STRIDE] != 0
+            missing = missing or pool[nodes[i].slot, at] != 0
     return missing
 
 
 @helper
-def level_gain(nodes, pool, count_pool, j, n_bins, growth, prefix, count_prefix, scores, total):
-    """Best cut of one feature for all open nodes: (gain, sum of scores, bin, missing_left)."""
-    missing = any_missing(nodes, pool, j)
+def level_gain(nodes, pool, count_pool, at, n_bins, growth, prefix, count_prefix, scores, total):
+    """Best cut of one feature for all open nodes: (gain, sum of scores, bin, missing_left).
+
+    ``at`` is where its cells begin in a histogram.
+    """
+    missing = any_missing(nodes, pool, at)
     if count_pool is not None:  # rows may be too light for the sums to show them
-        missing = missing or any_missing(nodes, count_pool, j)
+        missing = missing or any_missing(nodes, count_pool, at)
     for b in range(HIST_STRIDE):
         total[0, b] = 0.0
         total[1, b] = 0.0
@@ -323,12 +329,8 @@ def level_gain(nodes, pool, count_pool, j, n_bins, growth, prefix, count_prefix,
         node = nodes[i]
         if node.open == 0:
             continue
-        cells = pool[node.slot, j * HIST_STRIDE : (j + 1) * HIST_STRIDE]
-        counts = (
-            count_pool[node.slot, j * HIST_STRIDE : (j + 1) * HIST_STRIDE]
-            if count_pool is not None
-            else None
-        )
+        cells = pool[node.slot, at : at + n_bins + 1]
+        counts = count_pool[node.slot, at : at + n_bins + 1] if count_pool is not None else None
         end0, end1 = score_feature(
             cells,
             counts,
@@ -359,7 +361,7 @@ def level_gain(nodes, pool, count_pool, j, n_bins, growth, prefix, count_prefix,
     if not missing and last_bin > 0:  # send unseen missing values to the heavier side
         for i in range(nodes.shape[0]):
             if nodes[i].open != 0:
-                cells = pool[nodes[i].slot, j * HIST_STRIDE : (j + 1) * HIST_STRIDE]
+                cells = pool[nodes[i].slot, at : at + n_bins + 1]
                 left_h += np.int64(np.int32(sum_left(cells, last_bin, False)))
                 all_h += np.int64(np.int32(nodes[i].sums))
         missing_left = 1 if 2 * left_h >= all_h else 0
