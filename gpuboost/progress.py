@@ -9,6 +9,8 @@ import sys
 import threading
 import time
 
+from gpuboost.terminal import visible
+
 #: Most lines that a piece of work prints where there is no terminal and no other number was asked
 #: for, and least seconds between two.
 LINES, PAUSE = 10, 1.0
@@ -35,7 +37,7 @@ class Progress:
     def __init__(
         self, total: int | None, label: str, unit: str, verbose: int = 1, scaled: bool = False
     ) -> None:
-        self.total, self.label, self.unit = total, label, unit
+        self.total, self.label, self.unit = total, visible(label), unit
         self._done, self._note, self._bar = 0, "", None
         self._lock, self._start = threading.Lock(), time.perf_counter()
         self._every, self._reported, self._next = 0, 0, 0.0
@@ -44,7 +46,7 @@ class Progress:
 
             self._bar = tqdm(
                 total=total,
-                desc=label,
+                desc=self.label,
                 unit=unit if scaled else f" {unit}",
                 unit_scale=scaled,
                 dynamic_ncols=True,
@@ -61,10 +63,10 @@ class Progress:
         """
         with self._lock:
             self._done += steps
-            self._note = note
+            self._note = visible(note)
             if self._bar is not None:
                 if note:
-                    self._bar.set_postfix_str(note, refresh=False)
+                    self._bar.set_postfix_str(self._note, refresh=False)
                 self._bar.update(steps)
             elif (
                 self._every

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LINES = [
-    ["dtypes"],
+    ["dtypes", "terminal"],
     ["exchange", "scalar", "optional", "atomic_files", "progress"],
     ["config", "cached_files", "objectives"],
     ["backend"],

@@ -6,10 +6,24 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from typing import Any
 
-from gpuboost.cli.common import FAILED, INTERRUPTED, USAGE, CliError, HelpFormatter, add_options
+from gpuboost.cli.common import (
+    FAILED,
+    INTERRUPTED,
+    USAGE,
+    CliError,
+    HelpFormatter,
+    Parser,
+    add_options,
+    say,
+    warn,
+)
+from gpuboost.terminal import RED
 
 #: Subcommands in the order in which a newcomer meets them.
 COMMANDS = ("demo", "train", "predict", "inspect", "bench", "doctor", "warmup")
@@ -28,13 +42,15 @@ begin here:
 exit codes:
   0 done   1 something failed   2 wrong usage or input   130 interrupted (Ctrl-C)
 """
+#: Names of files that are wrong, as opposed to files that the system does not let us use.
+NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of all subcommands."""
     from gpuboost import __version__
 
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="gpuboost", description=DESCRIPTION, epilog=EPILOG, formatter_class=HelpFormatter
     )
     parser.add_argument("--version", action="version", version=f"gpuboost {__version__}")
@@ -63,7 +79,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(argv)
     except KeyboardInterrupt:
-        print("\ngpuboost: interrupted; nothing was written that is not complete", file=sys.stderr)
+        say()
+        say("gpuboost: interrupted; nothing was written that is not complete")
         return INTERRUPTED
     # the reader of our output has gone, which is its right; Python would complain at exit
     except BrokenPipeError:
@@ -85,14 +102,18 @@ def _run(argv: Sequence[str] | None) -> int:
     if args.command is None:
         parser.print_help()
         return 0
+    if argv is None:
+        sys.excepthook = _say_defect
     try:
-        return int(args.run(args))
+        with _warnings_in_a_line(getattr(args, "quiet", False)):
+            return int(args.run(args))
     except BrokenPipeError:
         raise
     except CliError as error:
         return _say(args, error, error.code)
-    # what the library says about parameters and data is meant for users
-    except (ValueError, TypeError, ImportError) as error:
+    # what the library says about parameters and data is meant for users, and so are names of files
+    # that are not there
+    except (ValueError, TypeError, ImportError, *NO_FILE) as error:
         return _say(args, error, USAGE)
     # a device that cannot be used is a RuntimeError
     except (OSError, MemoryError, RuntimeError) as error:
@@ -101,9 +122,35 @@ def _run(argv: Sequence[str] | None) -> int:
 
 def _say(args: argparse.Namespace, error: BaseException, code: int) -> int:
     if args.traceback:
-        traceback.print_exc()
+        _say_lines(traceback.format_exc().rstrip())
     text = str(error) or type(error).__name__
     if isinstance(error, OSError) and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
-    print(f"gpuboost: error: {text}", file=sys.stderr)
+    _say_lines(text, "gpuboost: error: ")
     return code
+
+
+def _say_lines(text: str, head: str = "") -> None:
+    """Lines of an error; those behind the first are indented, so that none looks like another."""
+    first, *others = text.split("\n")
+    say(first, head, RED)
+    for line in others:
+        say(f"  {line}")
+
+
+def _say_defect(kind: Any, error: BaseException, where: Any) -> None:
+    """The traceback of what is neither input nor the machine's fault."""
+    _say_lines("".join(traceback.format_exception(kind, error, where)).rstrip())
+
+
+@contextmanager
+def _warnings_in_a_line(quiet: bool) -> Iterator[None]:
+    """Warnings of the library as a line for people."""
+
+    def say_it(message: Warning | str, *where: Any, **more: Any) -> None:
+        if not quiet:
+            warn(" ".join(str(message).split()))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = say_it
+        yield

@@ -21,7 +21,16 @@ from gpuboost.benchmarks.sweeps import plan as plan_sweeps
 from gpuboost.benchmarks.timing import cores, with_ending
 from gpuboost.benchmarks.worker import Where
 from gpuboost.benchmarks.workloads import WORKLOADS
-from gpuboost.cli.common import INTERRUPTED, JSON_OPTION, CliError, Options, say, write_json
+from gpuboost.cli.common import (
+    INTERRUPTED,
+    JSON_OPTION,
+    CliError,
+    Options,
+    say,
+    show_block,
+    warn,
+    write_json,
+)
 from gpuboost.progress import Progress
 
 SUMMARY = (
@@ -383,7 +392,7 @@ def _tell(record: dict[str, Any], written: list[Path], as_json: bool) -> None:
     if as_json:
         write_json(record)
     else:
-        print(
+        show_block(
             f"The closest other library at each point: its time and memory over {OURS}'s "
             f"(above 1, {OURS} needs less),\n"
             f"and by how much its held-out loss is above {OURS}'s.\n\n"
@@ -391,5 +400,5 @@ def _tell(record: dict[str, Any], written: list[Path], as_json: bool) -> None:
             f"A library is ahead of {OURS} in {len(where_we_lose(record))} measured values."
         )
     for point, peer, why in failures(record):
-        say(f"{peer} gave no result at {point}: {why}")
+        warn(f"{peer} gave no result at {point}: {why}")
     say(f"written: {', '.join(map(str, written))}")

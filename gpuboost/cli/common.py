@@ -7,6 +7,8 @@ import json
 import sys
 from typing import Any
 
+from gpuboost.terminal import YELLOW, visible, write_line
+
 FAILED, USAGE, INTERRUPTED = 1, 2, 130
 
 #: Arguments and options of a command by name, each with what ``add_argument`` takes.
@@ -35,9 +37,43 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=30)
 
 
-def say(text: str = "") -> None:
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors may repeat whatever was typed, or came from the names of files."""
+
+    def exit(self, status: int = 0, message: str | None = None) -> Any:
+        """End with a message."""
+        lines = (message or "").splitlines(keepends=True)
+        super().exit(status, "".join(visible(line.rstrip("\n")) + "\n" for line in lines))
+
+
+def say(text: str = "", head: str = "", colour: str = "") -> None:
     """A line for people; on standard error, so that standard output stays free for results."""
-    print(text, file=sys.stderr, flush=True)
+    write_line(sys.stderr, text, head, colour)
+
+
+def note(text: str) -> None:
+    """What people should know about their data."""
+    say(text, "note: ", YELLOW)
+
+
+def warn(text: str) -> None:
+    """What may be wrong."""
+    say(text, "warning: ", YELLOW)
+
+
+def nothing(text: str = "") -> None:
+    """What ``--quiet`` says."""
+
+
+def show(text: str = "", head: str = "", colour: str = "") -> None:
+    """A line of a result for people, on standard output."""
+    write_line(sys.stdout, text, head, colour)
+
+
+def show_block(text: str) -> None:
+    """Several lines of a result."""
+    for line in text.removesuffix("\n").split("\n"):
+        show(line)
 
 
 def add_options(parser: Any, options: Options) -> None:

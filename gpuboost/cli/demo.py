@@ -20,7 +20,7 @@ from gpuboost.backend import n_threads
 from gpuboost.benchmarks.datasets import METRICS, Data, held_out_loss, split_rows
 from gpuboost.benchmarks.peers import OURS, PEERS, Settings, available
 from gpuboost.benchmarks.workloads import make
-from gpuboost.cli.common import JSON_OPTION, Options, say, write_json
+from gpuboost.cli.common import JSON_OPTION, Options, say, show, show_block, write_json
 from gpuboost.cli.data_options import without_name_warnings
 from gpuboost.estimators.base import name_columns
 from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
@@ -266,12 +266,13 @@ def _print(record: dict[str, Any], data: DemoSet) -> None:
     """The figures for people."""
     second, rows = SECOND_METRIC[data.task], record["libraries"]
     ours = rows[0]["seconds"]
-    print(f"\n{'library':<20}{record['metric']:>12}{second:>12}{'fit':>12}{'over ours':>12}")
+    show()
+    show(f"{'library':<20}{record['metric']:>12}{second:>12}{'fit':>12}{'over ours':>12}")
     for row in rows:
-        print(
+        show(
             f"{row['library']:<20}{row['loss']:>12.4f}{row[second]:>12.3f}{1e3 * row['seconds']:>9.1f} ms{row['seconds'] / ours:>11.1f}x"
         )
-    print(
+    show_block(
         "\nSame settings and one thread for all, their fastest fit; figures on rows that no "
         "library has seen.\n"
         f"Trained with 1 thread and with {n_threads(None)}: the same model, bit for bit, "
@@ -279,5 +280,6 @@ def _print(record: dict[str, Any], data: DemoSet) -> None:
         f"model   {record['model']}"
     )
     if record["report"]:
-        print(f"report  {record['report']}")
-    print(f"\nnext: gpuboost inspect {record['model']}, or gpuboost train YOUR.csv --target COLUMN")
+        show(f"report  {record['report']}")
+    show()
+    show(f"next: gpuboost inspect {record['model']}, or gpuboost train YOUR.csv --target COLUMN")

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from gpuboost.benchmarks.page import check_packages
-from gpuboost.cli.common import INTERRUPTED, JSON_OPTION, CliError, Options, say, write_json
+from gpuboost.cli.common import INTERRUPTED, JSON_OPTION, CliError, Options, say, show, write_json
 from gpuboost.doctor.checks import FAILED, PARTS, PASSED, count_states, left_out_by_reason
 from gpuboost.doctor.installation import check_all
 from gpuboost.progress import Progress
+from gpuboost.terminal import GREEN, RED, YELLOW
 
 SUMMARY = "check this installation: packages, devices, and whether CPU and GPU train the same model"
 DESCRIPTION = """\
@@ -31,6 +32,7 @@ examples:
 exit codes:
   0 all is well, also without a GPU   1 something is wrong   130 interrupted; what is known is written
 """
+COLOURS = {"ok": GREEN, "!!": RED, "--": YELLOW}
 NAME, MINUTES = "gpuboost-doctor", 10.0
 
 
@@ -120,14 +122,18 @@ def _tell_of(checks: list[dict[str, Any]]) -> None:
         counts = count_states(checks, part)
         said = ", ".join(f"{n} {state}" for state, n in counts.items() if n)
         mark = "!!" if counts[FAILED] else "ok" if counts[PASSED] else "--"
-        print(f"[{mark}] {part}: {said or 'nothing was run'}", flush=True)
+        show(f" {part}: {said or 'nothing was run'}", f"[{mark}]", COLOURS[mark])
     for check in checks:
         if check["state"] == FAILED:
             _tell(False, f"{check['part']}, {check['name']}", check["detail"])
     for reason, names in left_out_by_reason(checks).items():
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        print(f"[--] not run: {names[0]}{more}: {reason}", flush=True)
+        show(f"[--] not run: {names[0]}{more}: {reason}")
 
 
 def _tell(good: bool, name: str, detail: str) -> None:
-    print(f"[{'ok' if good else '!!'}] {name}: {detail}", flush=True)
+    mark = "ok" if good else "!!"
+    first, *others = detail.split("\n")
+    show(f" {name}: {first}", f"[{mark}]", COLOURS[mark])
+    for line in others:
+        show(line)

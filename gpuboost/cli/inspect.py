@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.cli.common import JSON_OPTION, CliError, Options, write_json
+from gpuboost.cli.common import JSON_OPTION, CliError, Options, show, show_block, write_json
 from gpuboost.estimators.saving import load_model
 from gpuboost.export.text import export_text
 from gpuboost.model.ensemble import IMPORTANCE_TYPES, ensemble_of
+from gpuboost.terminal import BOLD, visible
 
 SUMMARY = "show what a model file holds: parameters, size, importances, trees"
 DESCRIPTION = """\
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             write_json({"tree": args.tree, "text": text})
         else:
-            print(text, end="")
+            show_block(text)
         return 0
     record = describe(model, args.importance) | {
         "file": args.model,
@@ -152,21 +153,22 @@ def _print(record: dict[str, Any], kind: str, top: int) -> None:
     )
     rows["fingerprint"] = record["fingerprint"]
     for name, value in rows.items():
-        print(f"{name + ':':<13}{value}")
+        show(value, f"{name + ':':<13}", BOLD)
     shares = sorted(record["importance"]["shares"].items(), key=lambda item: -item[1])
     if top and shares:
-        print(
-            f"\nshare of the {kind} of all splits"
+        show()
+        show(
+            f"share of the {kind} of all splits"
             + (f", the first {top} of {len(shares)} features" if len(shares) > top else "")
             + ":"
         )
     largest = shares[0][1] or 1.0
-    width = min(NAME, max(len(name) for name, _ in shares))
-    for name, share in shares[:top]:
-        print(
-            f"  {_cut(name, width):<{width}} {share:7.4f} {'#' * round(BAR * share / largest)}".rstrip()
-        )
+    lines = [(_cut(name, NAME), share) for name, share in shares[:top]]
+    width = max((len(name) for name, _ in lines), default=0)
+    for name, share in lines:
+        show(f"  {name:<{width}} {share:7.4f} {'#' * round(BAR * share / largest)}".rstrip())
 
 
 def _cut(text: str, width: int) -> str:
+    text = visible(text)
     return text if len(text) <= width else text[: width - 3] + "..."

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.cli.common import JSON_OPTION, CliError, Options, say, write_json
+from gpuboost.cli.common import JSON_OPTION, CliError, Options, note, nothing, say, write_json
 from gpuboost.cli.data_options import (
     ABOUT_TABLES,
     TABLE_OPTIONS,
@@ -39,6 +39,8 @@ EPILOG = f"""\
 results:
   CSV, TSV, Parquet or Arrow (Feather), by the ending of --out; - is standard output, as CSV.
   prediction: the value, or the class. --proba adds probability_CLASS for each class, --raw the scores that they come from.
+  Cells are written as they are. A spreadsheet runs text cells of CSV and TSV that begin with = + - @, a tab or an end of
+  line: if classes or --id columns have some, a note says so, and --escape-formulas puts ' before them. Numbers stay numbers.
 
 examples:
   gpuboost predict model.gb new.csv --out predictions.csv
@@ -62,6 +64,10 @@ OPTIONS: Options = {
         "help": "columns of the table to keep in the result, with commas between them",
     },
     "--drop": {"metavar": "COLUMNS", "help": "columns to leave out, for models that know no names"},
+    "--escape-formulas": {
+        "action": "store_true",
+        "help": "put ' before text cells that spreadsheets would run as formulas",
+    },
     **TABLE_OPTIONS,
     "--quiet": {"action": "store_true", "help": "print errors only"},
     **JSON_OPTION,
@@ -70,29 +76,34 @@ OPTIONS: Options = {
 
 def run(args: argparse.Namespace) -> int:
     """Read, predict and write in turns."""
-    tell = (lambda text="": None) if args.quiet else say
+    tell, inform = (nothing, nothing) if args.quiet else (say, note)
     if args.json and args.out == "-":
         raise CliError(
             "--json and the predictions cannot both go to standard output: use --out FILE"
         )
-    writable_format(args.out)
+    writable_format(args.out, args.escape_formulas)
     check_output(args.out, args.data, args.model)
     model = load_model(args.model)
     methods = _methods(on_numbers(model), args)
     begin = time.perf_counter()
     with open_with_options(args.data, args, keep=False) as table:
-        columns = _columns(model, table, names(args.drop), tell)
+        columns = _columns(model, table, names(args.drop), inform)
         kept = names(args.id)
         check_columns(table.source.label, kept, table.names)
         n_rows = 0
         progress = Progress(table.total, "predicting", table.unit, int(not args.quiet), scaled=True)
-        with progress, naming(args.out), open_writer(args.out) as writer:
+        with progress, naming(args.out), open_writer(args.out, args.escape_formulas) as writer:
             for x, kept_columns in _blocks(table, columns, kept, progress):
                 writer.write(kept_columns | _predictions(model, x, methods, kept))
                 n_rows += len(x)
     notes = columns.unknown_texts()
-    for note in notes:
-        tell(f"note: {note}")
+    if writer.n_formulas and not args.escape_formulas:
+        notes.append(
+            f"{writer.n_formulas:,} text cells begin with = + - @, a tab or an end of line, which "
+            "spreadsheets run as formulas; --escape-formulas puts ' before them"
+        )
+    for text in notes:
+        inform(text)
     seconds = time.perf_counter() - begin
     tell(
         f"{n_rows:,} rows predicted in {seconds:.2f} s"
@@ -129,7 +140,7 @@ def _methods(model: Any, args: argparse.Namespace) -> dict[str, Any]:
 # --- columns
 
 
-def _columns(model: Any, table: Table, drop: list[str], tell: Any) -> ModelColumns:
+def _columns(model: Any, table: Table, drop: list[str], inform: Any) -> ModelColumns:
     """Which columns of the table are the model's features."""
     where, schema = table.source.label, getattr(model, "table_", None)
     check_columns(where, drop, table.names)
@@ -153,7 +164,7 @@ def _columns(model: Any, table: Table, drop: list[str], tell: Any) -> ModelColum
         target = None if schema is None else schema.target
         extra = [name for name in table.names if name not in {*chosen, target}]
         if extra:
-            tell(f"note: ignored columns: {shortened(extra)}")
+            inform(f"ignored columns: {shortened(extra)}")
     categories = ensemble_of(model).features.categories
     return ModelColumns(chosen, {chosen[f]: values for f, values in categories.items()})
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpuboost.backend import automatic_device, n_threads
-from gpuboost.cli.common import JSON_OPTION, CliError, Options, say, write_json
+from gpuboost.cli.common import JSON_OPTION, CliError, Options, note, nothing, say, write_json
 from gpuboost.cli.data_options import (
     ABOUT_TABLES,
     TABLE_OPTIONS,
@@ -100,7 +100,8 @@ OPTIONS: Options = {
 
 def run(args: argparse.Namespace) -> int:
     """Read, train, measure, write."""
-    tell = (lambda text="": None) if args.quiet else say
+    tell = nothing if args.quiet else say
+    inform = nothing if args.quiet else note
     fraction = _held_out_share(args)
     parameters = read_parameters(args.params, args.parameters)
     check_parameters(
@@ -113,8 +114,8 @@ def run(args: argparse.Namespace) -> int:
         for module in ("jinja2", "matplotlib"):  # if one is missing, not after the long work
             load(module, "--report")
     begin = time.perf_counter()
-    data, target, schema = _read(args, fraction, parameters, tell)
-    valid, y_valid = _validation(args, data, target, schema, tell)
+    data, target, schema = _read(args, fraction, parameters, tell, inform)
+    valid, y_valid = _validation(args, data, target, schema, tell, inform)
     if valid is None and parameters.get("early_stopping_rounds") is not None:
         raise CliError(
             f"early_stopping_rounds needs rows to watch; {len(data.train.x)} rows are too few "
@@ -168,7 +169,7 @@ def _held_out_share(args: argparse.Namespace) -> float:
 
 
 def _read(
-    args: argparse.Namespace, fraction: float, parameters: dict[str, Any], tell: Any
+    args: argparse.Namespace, fraction: float, parameters: dict[str, Any], tell: Any, inform: Any
 ) -> tuple[TrainingData, Target, TableSchema]:
     """The table, and what its target asks for."""
     with open_with_options(args.data, args) as table:
@@ -200,9 +201,9 @@ def _read(
     if data.text:
         tell(f"text columns, whose values are numbered: {shortened(list(data.text))}")
     if data.n_without_target:
-        tell(f"note: {data.n_without_target:,} rows without a value of {name!r} were left out")
-    for note in data.notes:
-        tell(f"note: {note}")
+        inform(f"{data.n_without_target:,} rows without a value of {name!r} were left out")
+    for text in data.notes:
+        inform(text)
     override = " (--task changes it)" if args.task == "auto" else ""
     classes = "" if target.classes is None else f", {len(target.classes)} classes"
     tell(f"task: {target.task}{classes}: {target.reason}{override}")
@@ -212,15 +213,20 @@ def _read(
             "0 trains on all)"
         )
     if target.n_unknown:
-        tell(
-            f"note: {target.n_unknown:,} held-out rows have a class that no other row has, and "
+        inform(
+            f"{target.n_unknown:,} held-out rows have a class that no other row has, and "
             "were left out"
         )
     return data, target, schema
 
 
 def _validation(
-    args: argparse.Namespace, data: TrainingData, target: Target, schema: TableSchema, tell: Any
+    args: argparse.Namespace,
+    data: TrainingData,
+    target: Target,
+    schema: TableSchema,
+    tell: Any,
+    inform: Any,
 ) -> tuple[Part | None, np.ndarray | None]:
     """Rows to measure the model on: those of the table for that, or those that were held out."""
     if args.valid is None:
@@ -231,8 +237,8 @@ def _validation(
             table, schema, data.text, data.target_values, args.weight, int(not args.quiet)
         )
     tell(f"{args.valid}: {len(part.x):,} rows, to measure the model on")
-    for note in notes:
-        tell(f"note: {args.valid}: {note}")
+    for text in notes:
+        inform(f"{args.valid}: {text}")
     return part, codes_of(part.y, target, data, args.valid)
 
 
@@ -360,8 +366,8 @@ def _tell_result(record: dict[str, Any], tell: Any) -> None:
     for part, metrics in reversed(record["metrics"].items()):
         values = "  ".join(f"{name} {value:.6g}" for name, value in metrics.items())
         tell(f"{values}  on {rows[part]}")
+    tell(f"read in {record['seconds']['read']:.2f} s, trained in {record['seconds']['fit']:.2f} s")
     tell(
-        f"read in {record['seconds']['read']:.2f} s, trained in {record['seconds']['fit']:.2f} s\n"
         f"wrote {record['out']}: {record['bytes']:,} bytes, fingerprint "
         f"{record['fingerprint'][:16]}..."
     )

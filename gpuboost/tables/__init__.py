@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 
 from gpuboost.tables.arrays import LibsvmTable, NpzTable
@@ -62,6 +64,10 @@ def open_table(
     >>> open_table(str(path)).kinds
     {'name': 'text', 'weight': 'number'}
     """
+    if path != "-":
+        os.stat(path)  # a file that is not there is just that, whatever its name
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, "is a folder; name a file", path)
     kind = format_of(path, format)
     source = Source(path, keep or kind not in ("csv", "tsv"))
     if kind not in TEXT_FORMATS and path.lower().endswith(tuple(PACKED)):

@@ -78,8 +78,6 @@ class Source:
         self.path, self.label = path, "standard input" if path == "-" else path
         self._copy: Any = None
         self.size: int | None = None
-        if os.path.isdir(path):
-            raise IsADirectoryError(21, "is a folder; name a file", path)
         if path == "-":
             if keep:
                 self._keep(sys.stdin.buffer)

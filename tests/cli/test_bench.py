@@ -592,7 +592,7 @@ def test_files_that_are_no_results(content, says, tmp_path, capsys):
     (tmp_path / "bad.json").write_text(content)
     assert main(["bench", "--report-from", str(tmp_path / "bad.json")]) == 2
     assert says in capsys.readouterr().err
-    assert main(["bench", "--report-from", str(tmp_path / "none.json")]) == 1
+    assert main(["bench", "--report-from", str(tmp_path / "none.json")]) == 2
 
 
 def test_the_command_in_the_record_asks_for_the_same():

@@ -1,7 +1,10 @@
 """The frame of the command line: help, exit codes, and one sentence for each error."""
 
+import ast
+import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -104,3 +107,61 @@ def test_ctrl_c_before_the_command_begins(capsys, monkeypatch):
     monkeypatch.setattr(cli, "build_parser", interrupt)
     assert main(["warmup"]) == 130
     assert "interrupted" in capsys.readouterr().err
+
+
+# --- what reaches the terminal
+
+#: A colour, a command to clear the screen, a reversal of the direction, a line of its own.
+EVIL = "\x1b[31m\x1b[2J\u202e\rx\ngpuboost: fine"
+STEERING = re.compile(r"[^\n -~\u00a1-\u00ac\u00ae-\u024f\u2010-\u2027]")
+
+
+@pytest.fixture
+def evil_table(tmp_path, monkeypatch):
+    """A table whose header, cells and classes want to steer the terminal."""
+    monkeypatch.chdir(tmp_path)
+    evil = EVIL.replace("\n", "").replace("\r", "")
+    rows = [f"{i},{evil}{i % 3},{'ab'[i % 2]}{evil}" for i in range(60)]
+    Path("t.csv").write_text("\n".join([f"n,{evil}c,{evil}y", *rows]), encoding="utf-8")
+    return f"{evil}y"
+
+
+def test_files_cannot_steer_the_terminal(evil_table, capsys):
+    """Not by names, cells, classes or parameters, in results, messages and errors."""
+    few = ["n_estimators=2", "categorical_features=none"]
+    commands = [
+        ["train", "t.csv", "--target", evil_table, *few],
+        ["train", "t.csv", "--target", f"{EVIL}z"],
+        ["train", f"{EVIL}.csv", "--target", "y"],
+        ["train", "t.csv", "--target", evil_table, f"max_depth={EVIL}"],
+        ["inspect", "model.gb"],
+        ["inspect", "model.gb", "--tree", "0"],
+        ["inspect", "model.gb", "--json"],
+        ["predict", "model.gb", "t.csv", "--proba", "--out", "p.csv"],
+        ["--traceback", "predict", "model.gb", "t.csv", "--id", EVIL],
+    ]
+    for command in commands:
+        main(command)
+        said = "".join(capsys.readouterr())
+        assert said and not STEERING.search(said), (command, STEERING.search(said), said)
+        assert not any(line.startswith("gpuboost: fine") for line in said.splitlines())
+    with pytest.raises(SystemExit):
+        main(["train", "t.csv", "--\x1b[2J"])
+    assert not STEERING.search(capsys.readouterr().err)
+
+
+def test_warnings_take_a_line(capsys, monkeypatch):
+    def run(args):
+        warnings.warn(EVIL, stacklevel=2)
+        return 0
+
+    monkeypatch.setattr("gpuboost.cli.warmup.run", run)
+    assert main(["warmup"]) == 0
+    assert capsys.readouterr().err == ("warning: \\x1b[31m\\x1b[2J\\u202e x gpuboost: fine\n")
+
+
+@pytest.mark.parametrize("module", (*COMMANDS, "__init__", "parameters", "data_options"))
+def test_everything_is_printed_by_the_functions_that_escape(module):
+    tree = ast.parse((ROOT / "gpuboost" / "cli" / f"{module}.py").read_text())
+    names = {getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(tree)}
+    assert not names & {"print", "print_exc", "stderr"}

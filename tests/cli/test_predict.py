@@ -241,9 +241,9 @@ def test_an_error_halfway_leaves_nothing(trained, capfd, ending, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["none.gb", "table.csv"], 1, "none.gb: No such file"),
+        (["none.gb", "table.csv"], 2, "none.gb: No such file"),
         (["table.csv", "table.csv"], 2, "table.csv cannot be loaded"),
-        (["model.gb", "none.csv"], 1, "none.csv: No such file"),
+        (["model.gb", "none.csv"], 2, "none.csv: No such file"),
         (["model.gb", "table.csv", "--out", "p.npz"], 2, "npz is for reading only"),
         (["model.gb", "table.csv", "--out", "table.csv"], 2, "would be written over"),
         (["model.gb", "table.csv", "--id", "aa"], 2, "there is no column 'aa'"),
@@ -274,3 +274,19 @@ def test_ctrl_c_leaves_no_half_of_a_result(trained, csv):
     assert process.returncode == 130 and b"interrupted" in said and b"Traceback" not in said
     assert Path("p.csv").read_text() == "the old one"
     assert sorted(os.listdir(csv)) == ["model.gb", "p.csv", "table.csv"]
+
+
+def test_formulas_in_the_result(csv, frame, capsys):
+    """A note says that there are some; an option makes them harmless."""
+    frame.assign(account=np.where(frame.a > 0, "=cmd|' /C calc'!A0", "-7")).to_csv("table.csv")
+    few = ["--drop", "account", "n_estimators=1", "--quiet"]
+    assert main(["train", "table.csv", "--target", "price", *few]) == 0
+    predict = ["predict", "model.gb", "table.csv", "--id", "account", "--out", "p.csv"]
+    n = int((frame.a > 0).sum())
+    assert main(predict) == 0
+    assert f"note: {n} text cells begin with = + - @" in capsys.readouterr().err
+    assert pd.read_csv("p.csv").account.str.startswith("=cmd").sum() == n
+    assert main([*predict, "--escape-formulas"]) == 0
+    assert "spreadsheets" not in capsys.readouterr().err
+    account = pd.read_csv("p.csv").account
+    assert account.str.startswith("'=cmd").sum() == n and (account == "-7").sum() == 600 - n

@@ -341,7 +341,7 @@ def test_standard_input(csv):
         (["--target", "price", "eval_metric=loss"], 2, "eval_metric must be .*'loss'"),
         (["--target", "price", "device=cuda:77"], 1, "cuda:77"),
         (["--target", "price", "max_depth"], 2, "'max_depth' is no parameter: write name=value"),
-        (["--target", "price", "--params", "no.toml"], 1, "no.toml: No such file"),
+        (["--target", "price", "--params", "no.toml"], 2, "no.toml: No such file"),
         (["--target", "price", "--out", "no/m.gb"], 2, "no/m.gb: there is no folder"),
         (["--target", "price", "--out", "."], 2, "is a folder"),
         (["--target", "price", "--out", "table.csv"], 2, "would be written over what is read"),
@@ -396,7 +396,7 @@ def test_bad_tables_get_a_sentence(csv, capsys, text, message):
 def test_parameters_are_checked_before_the_table_is_opened(csv, capsys):
     assert main(["train", "nowhere.csv", "--target", "y", "max_bins=1"]) == 2
     assert "max_bins" in capsys.readouterr().err
-    assert main(["train", "nowhere.csv", "--target", "y"]) == 1
+    assert main(["train", "nowhere.csv", "--target", "y"]) == 2
     assert "nowhere.csv: No such file or directory" in capsys.readouterr().err
 
 
@@ -478,3 +478,16 @@ def test_a_full_disk_leaves_the_old_model(csv):
     assert re.search("error: .*model.gb: File too large", said) and "Traceback" not in said
     assert Path("model.gb").read_bytes() == b"the old one"
     assert sorted(os.listdir(csv)) == ["model.gb", "table.csv"]
+
+
+@pytest.mark.parametrize("name", ["nothing.xyz", "nothing.csv", "table.csv/x.csv"])
+def test_a_file_that_is_not_there_is_said_to_be_just_that(csv, capsys, name):
+    assert main(["train", name, "--target", "y"]) == 2
+    assert re.search(f"error: {name}: (No such file|Not a dir)", capsys.readouterr().err)
+
+
+def test_a_folder_is_wrong_input(csv, capsys):
+    for name in ("folder", "folder.csv"):
+        os.mkdir(name)
+        assert main(["train", name, "--target", "y"]) == 2
+        assert f"error: {name}: is a folder; name a file" in capsys.readouterr().err

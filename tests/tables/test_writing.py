@@ -1,5 +1,6 @@
 """Writing tables in batches."""
 
+import io
 import os
 
 import numpy as np
@@ -56,3 +57,47 @@ def test_formats_that_are_not_written(path, message):
 
 def test_standard_output_is_csv():
     assert writable_format("-") == "csv"
+
+
+# --- formulas
+
+CELLS = ["=1+1", "+A1", "-A1", "@SUM(A1)", "\tx", "\rx", "＝1", "-5", "+1.5e3", "a=b", " =1", ""]  # noqa: RUF001
+ESCAPED = ["'=1+1", "'+A1", "'-A1", "'@SUM(A1)", "'\tx", "'\rx", "'＝1", *CELLS[7:]]  # noqa: RUF001
+
+
+def written(path, escape):
+    with open_writer(str(path), escape) as writer:
+        for _ in range(2):
+            writer.write({"=id": pyarrow.array(CELLS), "n": -np.ones(len(CELLS))})
+    frame = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",", dtype={0: str})
+    return writer, frame
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
+def test_formulas_are_written_as_they_are_and_counted(name, tmp_path):
+    writer, frame = written(tmp_path / name, escape=False)
+    assert frame["=id"].fillna("").tolist() == 2 * CELLS
+    assert writer.n_formulas == 1 + 2 * 7
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
+def test_formulas_can_be_escaped_and_numbers_stay_numbers(name, tmp_path):
+    _, frame = written(tmp_path / name, escape=True)
+    assert frame["'=id"].fillna("").tolist() == 2 * ESCAPED
+    assert frame["n"].tolist() == 2 * len(CELLS) * [-1]
+
+
+def test_other_formats_have_no_formulas(tmp_path):
+    with pytest.raises(TableError, match=r"--escape-formulas is for CSV and TSV"):
+        writable_format("t.parquet", escape_formulas=True)
+
+
+def test_a_terminal_shows_what_a_pipe_gets_as_it_is(monkeypatch):
+    for terminal, text in ((True, r"é\x1b[2J\u202e"), (False, "é\x1b[2J\u202e")):
+        stream = io.TextIOWrapper(io.BytesIO(), "utf-8")
+        monkeypatch.setattr(stream, "isatty", lambda terminal=terminal: terminal, raising=False)
+        monkeypatch.setattr("sys.stdout", stream)
+        with open_writer("-") as writer:
+            writer.write({"a": ["é\x1b[2J\u202e"], "b": [1]})
+        stream.flush()
+        assert stream.buffer.getvalue().decode() == f'a,b\n"{text}",1\n'
