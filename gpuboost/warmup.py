@@ -9,6 +9,7 @@ import numpy as np
 
 from gpuboost import (
     AdaBoostClassifier,
+    AdaBoostRegressor,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
     GPUBoostClassifier,
@@ -54,5 +55,7 @@ STEPS: dict[str, Callable[[], None]] = {
     "forests": lambda: _grow(
         RandomForestClassifier(n_estimators=2), RandomForestRegressor(n_estimators=2)
     ),
-    "AdaBoost": lambda: _grow(AdaBoostClassifier(n_estimators=2)),
+    "AdaBoost": lambda: _grow(
+        AdaBoostClassifier(n_estimators=2), AdaBoostRegressor(n_estimators=2)
+    ),
 }

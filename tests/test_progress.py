@@ -1,12 +1,14 @@
 """What users see of long work."""
 
+import logging
 import sys
 import threading
 from itertools import count
 
 import pytest
 
-from gpuboost.progress import Progress
+from gpuboost import progress as module
+from gpuboost.progress import Compilation, Progress, note
 
 
 def lines(capsys):
@@ -84,3 +86,59 @@ def test_a_bar_on_a_terminal(capsys, monkeypatch):
             progress.advance(note="log_loss 0.1")
     out = capsys.readouterr().err
     assert "training: 100%" in out and "3/3" in out and "log_loss 0.1" in out
+
+
+@pytest.fixture
+def compilation(monkeypatch):
+    fresh = Compilation()
+    monkeypatch.setattr(module, "compilation", fresh)
+    return fresh
+
+
+@pytest.mark.parametrize(
+    ("compiles", "said"),
+    [(False, "(4.0 s, about 12.0 s left)"), (True, "(1004.0 s, about 3012.0 s left)")],
+)
+def test_compilation_is_counted_only_where_it_is_the_work(
+    capsys, monkeypatch, compilation, compiles, said
+):
+    """The first of four steps took four seconds, and a thousand of compilation."""
+    now = [0.0]
+    monkeypatch.setattr("gpuboost.progress.time.perf_counter", lambda: now[0])
+    with Progress(4, "training", "trees", compiles=compiles) as progress:
+        now[0] = 1004.0
+        compilation.took(1000.0)
+        progress.advance()
+    assert f"1/4 trees  {said}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("compiles", "elapsed"), [(False, "00:0"), (True, "16:4")])
+def test_the_time_of_a_bar(capsys, monkeypatch, compilation, compiles, elapsed):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Progress(2, "training", "trees", compiles=compiles) as progress:
+        progress._bar.start_t -= 1000.0
+        progress._bar.last_print_t -= 1000.0
+        compilation.took(1000.0)
+        progress.advance()
+    assert f"[{elapsed}" in capsys.readouterr().err.split("\r")[-1]
+
+
+def test_a_line_above_a_bar_on_a_terminal_and_in_the_log_elsewhere(capsys, monkeypatch, caplog):
+    with caplog.at_level(logging.INFO, "gpuboost"):
+        note("compiling")
+    assert caplog.messages == ["compiling"] and capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Progress(3, "training", "rounds"):
+        note("compiling")
+    assert "\rcompiling\n" in capsys.readouterr().err
+    monkeypatch.delitem(sys.modules, "tqdm")
+    note("compiling")
+    assert capsys.readouterr().err == "compiling\n"
+
+
+def test_compilation_is_told_once(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    fresh = Compilation()
+    fresh.begins(9)
+    fresh.begins(5)
+    assert capsys.readouterr().err.count("compiling kernels for the first time: about 9 s") == 1

@@ -6,7 +6,7 @@ import argparse
 import time
 
 from gpuboost.cli.common import JSON_OPTION, say, write_json
-from gpuboost.progress import Progress
+from gpuboost.progress import Progress, compilation
 from gpuboost.warmup import STEPS
 
 SUMMARY = "compile the CPU kernels now, so that the first training does not have to"
@@ -25,8 +25,8 @@ OPTIONS = JSON_OPTION
 
 def run(args: argparse.Namespace) -> int:
     """Compile everything."""
-    seconds = {}
-    with Progress(len(STEPS), "compiling", "kernel groups") as progress:
+    seconds, compilation.told = {}, True
+    with Progress(len(STEPS), "compiling", "kernel groups", compiles=True) as progress:
         for name, step in STEPS.items():
             start = time.perf_counter()
             step()

@@ -19,12 +19,19 @@ from numba import types
 from numba.core import cgutils, serialize
 from numba.extending import intrinsic, register_jitable
 
+from gpuboost.kernels.cpu._compiler import HelperCompiler, KernelCompiler
 from gpuboost.scalar import fixed_point, formulas, quantiles, rows
 
 # nogil: our own threads run kernels side by side (numba's thread pool dies when two Python threads
 # enter it, or after a fork). error_model numpy: no zero check before each division, so that loops
 # vectorise. No fastmath: the order of operations is ours.
-_jit = functools.partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+_jit = functools.partial(
+    numba.njit,
+    nogil=True,
+    error_model="numpy",
+    no_cfunc_wrapper=True,
+    pipeline_class=KernelCompiler,
+)
 
 
 def _source_stamp():
@@ -94,14 +101,6 @@ class KeptCode:
         for path in self.folder.glob(f"{glob.escape(self.name)}.*.nbc"):
             path.unlink(missing_ok=True)
 
-    def is_there(self):
-        """Whether code of the current sources is kept, for some types of arguments."""
-        for path in self.folder.glob(f"{glob.escape(self.name)}.*.nbc"):
-            with path.open("rb") as file:
-                if file.read(2 * DIGEST_SIZE)[DIGEST_SIZE:] == self.STAMP:
-                    return True
-        return False
-
 
 @functools.cache
 def _warn_of_damage(folder):
@@ -113,9 +112,17 @@ def _warn_of_damage(folder):
     )
 
 
-def kernel(function, **options):
-    """Compile a kernel, and keep the machine code for the next process."""
-    dispatcher = _jit(**options)(function)
+def kernel(function=None, *, seconds=None):
+    """Compile a kernel, and keep the machine code for the next process.
+
+    ``seconds`` is how long the compilation takes of this kernel and of those that a first fit
+    compiles after it: a user is told.
+    """
+    if function is None:
+        return functools.partial(kernel, seconds=seconds)
+    if seconds is not None:
+        KernelCompiler.expected_seconds[function] = seconds
+    dispatcher = _jit(function)
     try:
         dispatcher.enable_caching()
     except RuntimeError:  # no folder to write to: compile in every process
@@ -125,33 +132,20 @@ def kernel(function, **options):
     return dispatcher
 
 
-def tell_of_compilation(dispatcher):
-    """Say on a terminal, once a process, that a kernel will be compiled.
-
-    Seconds of silence look like a hang.
-    """
-    kept = getattr(dispatcher._cache, "_cache_file", None)  # a kernel that cannot be kept has none
-    compiled = dispatcher.signatures or (kept is not None and kept.is_there())
-    if not compiled and sys.stderr.isatty():
-        _say_once(
-            "gpuboost: compiling kernels; this takes some seconds the first time (gpuboost "
-            "warmup does it ahead)"
-        )
-
-
-@functools.cache
-def _say_once(text):
-    print(text, file=sys.stderr, flush=True)
-
-
-# A function that only kernels call. Compilation time is what a new user waits for: no wrapper for
-# Python here, and in kernels plain loops instead of slice assignment, sort, sum and the like, each
-# of which costs up to two seconds to compile.
-helper = functools.partial(kernel, no_cpython_wrapper=True)
+# A function that only kernels call: there is no machine code of it by itself, no wrapper for
+# Python, and nothing to keep. Compilation time is what a new user waits for: in kernels plain loops
+# instead of slice assignment, sort, sum and the like, each of which costs up to two seconds.
+_part_of_kernels = {"no_cpython_wrapper": True, "pipeline_class": HelperCompiler}
+helper = functools.partial(_jit, **_part_of_kernels)
 
 # A helper that is always made part of its caller: for functions that take many arrays, which cost
 # more to hand over than the work they do.
 inlined = functools.partial(helper, forceinline=True)
+
+
+def jitable(function, **options):
+    """Let kernels call a plain function, which Python and other devices use too."""
+    return register_jitable(**_part_of_kernels, **options)(function)
 
 
 def exposed(function):
@@ -176,7 +170,7 @@ for _function in (
     fixed_point.pack_at_random,
     quantiles.cut_between,
 ):
-    register_jitable(_function)
+    jitable(_function)
 for _function in (
     rows.goes_left,
     rows.walk,
@@ -186,14 +180,14 @@ for _function in (
     rows.shares_of_powers,
     rows.softmax,
 ):
-    register_jitable(forceinline=True)(_function)
+    jitable(_function, forceinline=True)
 for _function in (
     rows.comes_before,
     rows.sift_down,
     rows.weighted_median,
     rows.medians_of_row,
 ):
-    register_jitable(_function)
+    jitable(_function)
 
 
 def _element(context, builder, signature, args):

@@ -49,7 +49,6 @@ from gpuboost.kernels.cpu import (
     projection,
     sampling,
 )
-from gpuboost.kernels.cpu._jit import tell_of_compilation
 from gpuboost.kernels.cpu.cart import describe, levels
 from gpuboost.kernels.cpu.cart import predict as cart_predict
 from gpuboost.kernels.cpu.cart.categories import MAX_EXHAUSTIVE
@@ -146,7 +145,6 @@ class CpuBackend:
         self, x: DeviceArray, weight: HostArray, rows: HostArray | None, max_values: int
     ) -> list[HostArray]:
         """Cuts of each column, from some rows (None: all)."""
-        tell_of_compilation(binning.bin_matrix)
         cuts = [np.empty(0)] * x.shape[1]
 
         def cut_column(f: int) -> None:
@@ -303,7 +301,6 @@ class CpuBackend:
 
     def make_grower(self, binned: FeatureMatrix, limits: GrowthLimits) -> Grower:
         """A grower with buffers for every tree of a fit."""
-        tell_of_compilation(grow)
         return CpuGrower(self.team, binned.columns, binned.by_rows, binned.n_bins, limits)
 
     def make_tree_grower(
@@ -313,7 +310,6 @@ class CpuBackend:
 
         Each thread takes one of its own.
         """
-        tell_of_compilation(grow_tree)
         return CpuTreeGrower(self.team, coded, probability, first_channel, n_ranks)
 
     def trees_at_once(self, n_rows: int, n_outputs: int) -> int:

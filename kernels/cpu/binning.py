@@ -11,7 +11,7 @@ from gpuboost.scalar import quantiles
 
 #: Rows binned together: their values and bins stay in the first-level cache.
 BLOCK = 256
-distinct_values = kernel(quantiles.distinct_values)
+distinct_values = kernel(quantiles.distinct_values, seconds=10)
 quantile_cuts = kernel(quantiles.quantile_cuts)
 
 

@@ -9,18 +9,17 @@ pairs, halving their number until one is left. The sums of the blocks are added 
 import functools
 
 import numpy as np
-from numba.extending import register_jitable
 
 from gpuboost.dtypes import SUM_BLOCK as BLOCK
 from gpuboost.dtypes import SUM_LANES as LANES
-from gpuboost.kernels.cpu._jit import helper, kernel, take_number
+from gpuboost.kernels.cpu._jit import helper, jitable, kernel, take_number
 from gpuboost.scalar import fixed_point
 from gpuboost.scalar.arguments import of_row, of_rows
 from gpuboost.scalar.fixed_point import pack_at_random, pack_nearest
 from gpuboost.scalar.formulas import hash32
 
 # Without being part of the loop, the calls that hand over further arrays would cost its vectors.
-part_of_loop = register_jitable(forceinline=True)
+part_of_loop = functools.partial(jitable, forceinline=True)
 
 
 @functools.cache
@@ -30,7 +29,7 @@ def compile_gradients(grad_hess, joint, n_arrays):
     ``grad_hess(y, raw, *values, *parameters) -> (g, h)`` for losses with one output; if ``joint``,
     ``grad_hess(y, raw, begin, end, g, h, *arrays, *parameters)`` fills columns begin..end of the
     (n_outputs, n_rows) arrays g and h."""
-    register_jitable(grad_hess)
+    jitable(grad_hess)
     fill_range = of_rows(grad_hess, n_arrays, part_of_loop)
     grad_hess_of_row = of_row(grad_hess, n_arrays, part_of_loop)
 
@@ -71,7 +70,7 @@ def compile_group_gradients(grad_hess, n_arrays):
 
     ``grad_hess(y, raw, rows, g, h, *arrays, *parameters)`` fills the columns ``rows`` of the
     (n_outputs, n_rows) arrays g and h."""
-    register_jitable(grad_hess)
+    jitable(grad_hess)
     fill_group = of_rows(grad_hess, n_arrays, part_of_loop)
 
     @kernel
@@ -219,7 +218,7 @@ def compile_mean(row_value, per_row, n_arrays):
 
     ``sums[block, 0]`` = (sum of values, sum of weights).
     """
-    register_jitable(row_value)
+    jitable(row_value)
     value_of_row = of_row(row_value, n_arrays, part_of_loop)
 
     @kernel

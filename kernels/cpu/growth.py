@@ -492,7 +492,7 @@ def is_shared(control, work):
     return work >= SMALL_STAGE and control[N_THREADS] > 1
 
 
-@kernel
+@kernel(seconds=8)
 def grow(
     control,  # (CONTROL_SIZE,) int64, INOUT
     budget,  # work after which to return for a moment, so that Python can see a Ctrl-C

@@ -16,9 +16,8 @@ than the 6 dependent look-ups of a walk."""
 import functools
 
 import numpy as np
-from numba.extending import register_jitable
 
-from gpuboost.kernels.cpu._jit import helper, kernel, take_number
+from gpuboost.kernels.cpu._jit import helper, jitable, kernel, take_number
 from gpuboost.kernels.cpu.binning import bin_rows
 from gpuboost.scalar.rows import add_trees, logistic, softmax
 
@@ -169,7 +168,7 @@ def predict_few(
 @functools.cache
 def compile_rows(function):
     """Compile a function of one row into a loop over blocks of rows."""
-    of_row = register_jitable(forceinline=True)(function)
+    of_row = jitable(function, forceinline=True)
 
     @kernel
     def all_rows(

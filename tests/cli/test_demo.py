@@ -92,3 +92,18 @@ def test_unknown_data(capsys):
         stop.value.code == 2
         and "'breast-cancer', 'digits', 'wine', 'diabetes'" in capsys.readouterr().err
     )
+
+
+@pytest.mark.parametrize("seconds", [0.0, 2.0])
+def test_compilation_is_told_if_there_was_one(monkeypatch, capsys, seconds):
+    class Peer:
+        def fit(self, x, y):
+            demo.compilation.took(seconds)
+
+        def predict(self, x):
+            pass
+
+    monkeypatch.setattr(demo, "make", lambda *_: Peer())
+    monkeypatch.setattr(demo, "compilation", type(demo.compilation)())
+    assert demo._compile(demo.DemoSet("wine", "multiclass")) == seconds
+    assert ("compiled: 2.0 s" in capsys.readouterr().err) == (seconds > 0)

@@ -6,13 +6,12 @@ import sys
 import warnings
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
 from numba import types
 
 import gpuboost as gb
-from gpuboost.kernels.cpu import _jit, growth
+from gpuboost.kernels.cpu import _jit, growth, split
 
 ROOT = Path(__file__).parents[2]
 TRAIN = """
@@ -45,24 +44,9 @@ def test_a_changed_formula_is_not_run_from_old_code(tmp_path):
     assert abs((train() - 0.5) - 2 * (before - 0.5)) < 1e-12
 
 
-def test_a_line_on_a_terminal_before_the_first_compilation(monkeypatch, capsys):
-    """Not where there is no terminal, not for a kernel that is compiled or kept, and only once."""
-
-    def double(x):
-        return 2 * x
-
-    fresh = numba.njit(double)
-    _jit._say_once.cache_clear()
-    _jit.tell_of_compilation(fresh)
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    compiled = numba.njit(double)
-    compiled(1)
-    _jit.tell_of_compilation(compiled)
-    assert capsys.readouterr().err == ""
-    _jit.tell_of_compilation(fresh)
-    _jit.tell_of_compilation(numba.njit(double))
-    assert capsys.readouterr().err.count("gpuboost: compiling kernels") == 1
+def test_helpers_are_not_kept():
+    """They are part of the kernels that are."""
+    assert not isinstance(split.scan_node._cache, type(growth.grow._cache))
 
 
 def test_damaged_code_is_compiled_again_once_with_a_warning(tmp_path):
@@ -92,7 +76,6 @@ def test_damaged_code_is_compiled_again_once_with_a_warning(tmp_path):
             assert path.read_bytes()[:1] and dispatcher()(4) == 8
     assert len(caught) == 1
     kept = _jit.KeptCode(tmp_path, "double")
-    assert kept.is_there() and not _jit.KeptCode(tmp_path, "other").is_there()
     kept.flush()
     assert list(tmp_path.iterdir()) == []
 

@@ -34,7 +34,7 @@ def begin_node(node, begin, end, depth, parent, key):
     node.threshold, node.gain, node.missing_left = 0.0, 0.0, 0
 
 
-@kernel
+@kernel(seconds=8)
 def grow_tree(
     coded,  # Coded, IN
     targets,  # Targets, IN

@@ -1,0 +1,90 @@
+"""What numba does to compile a kernel here, and what is left out of it.
+
+Left alone, numba optimises every helper and makes machine code of it, and does so again in each
+function that calls it, up to the kernel: code at the bottom is gone over once for every level
+above it. Here helpers stay as they were written down, and the kernels that take them in are
+optimised, once and as a whole. Garbage collection, which would look at numba's many objects again
+and again, waits meanwhile. docs/engine.md has the figures.
+"""
+
+import gc
+import time
+from contextlib import contextmanager
+
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.compiler_lock import global_compiler_lock
+
+from gpuboost.progress import compilation
+
+
+class _NoMachineCode:
+    """Stands for numba's store of machine code, in which a helper has none."""
+
+    @staticmethod
+    def set_env(env_name, env):
+        """Nothing: the variable that would be set is in the kernels' code only."""
+
+
+class HelperCode(JITCodeLibrary):
+    """Code of a helper and of the helpers that it calls, to be made part of kernels."""
+
+    codegen = _NoMachineCode()
+
+    def _optimize_final_module(self):
+        """Not here: a kernel optimises all that it takes in."""
+
+    def _finalize_final_module(self):
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name):
+        """The address of a function that there is no machine code of."""
+        self._ensure_finalized()
+        return 0
+
+
+class KernelCompiler(Compiler):
+    """numba's compiler, which tells how long it takes and is not interrupted by the collector."""
+
+    #: Functions whose compilation is worth a line on a terminal, and about how many seconds the
+    #: compilation of all that follows it takes.
+    expected_seconds = {}
+
+    def compile_extra(self, func):
+        """Compile a function."""
+        with global_compiler_lock, _timed():
+            seconds = self.expected_seconds.get(func)
+            if seconds is not None:
+                compilation.begins(seconds)
+            return super().compile_extra(func)
+
+
+class HelperCompiler(KernelCompiler):
+    """The same for helpers."""
+
+    def compile_extra(self, func):
+        """Compile a function to be made part of kernels."""
+        self.state.library = HelperCode(self.state.targetctx.codegen(), func.__qualname__)
+        return super().compile_extra(func)
+
+
+@contextmanager
+def _timed():
+    """The time of a compilation, and no garbage collection meanwhile; only the outermost counts."""
+    if not _timed.outermost:
+        yield
+        return
+    collecting, start = gc.isenabled(), time.perf_counter()
+    _timed.outermost = False
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+        _timed.outermost = True
+        compilation.took(time.perf_counter() - start)
+
+
+_timed.outermost = True  # changed only by who has the compiler's lock
