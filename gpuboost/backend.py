@@ -30,6 +30,7 @@ from gpuboost.exchange import (
     ObjectiveLike,
     QuotientLike,
     ScoreLike,
+    SplitRules,
 )
 
 Opened = TypeVar("Opened")
@@ -148,7 +149,9 @@ class Boosting(Protocol):
     ) -> None:
         """Packed fixed-point gradients into ``out``."""
 
-    def make_grower(self, binned: FeatureMatrix, limits: GrowthLimits) -> Grower:
+    def make_grower(
+        self, binned: FeatureMatrix, limits: GrowthLimits, rules: SplitRules | None = None
+    ) -> Grower:
         """A grower with buffers for every tree of a fit."""
 
 

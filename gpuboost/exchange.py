@@ -172,6 +172,13 @@ class GrowthLimits:
     count_rows: bool
 
 
+@dataclass(frozen=True, eq=False)
+class SplitRules:
+    """What the splits of a fit have to keep to, beyond numbers that hold for all features."""
+
+    directions: HostArray  # (n_features,) int32: 1: rises along the feature, -1: falls, 0: free
+
+
 class BoostedTree(NamedTuple):
     """A tree as a ``Grower`` hands it out."""
 

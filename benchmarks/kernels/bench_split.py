@@ -131,6 +131,7 @@ class Stage:
             self.ranges,
             self.n_bins,
             self.growth,
+            None,
             self.progress,
             self.nodes,
             self.pairs,

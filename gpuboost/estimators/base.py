@@ -30,8 +30,10 @@ from gpuboost.backend import (
 from gpuboost.config import RANGES, BoostParams, check_choice
 from gpuboost.data.checks import check_weight, to_native
 from gpuboost.data.dates_and_masks import plain_table, refuse_mask
+from gpuboost.data.feature_options import check_monotone, monotone_directions
 from gpuboost.data.features import FeatureMap
 from gpuboost.data.summary import Summary
+from gpuboost.exchange import SplitRules
 from gpuboost.model.checks import check_ensemble
 from gpuboost.model.ensemble import IMPORTANCE_TYPES, Ensemble, ensemble_of
 from gpuboost.model.file import need
@@ -393,7 +395,21 @@ class BaseBoost(TrainedInRounds, BaseTrees):
         check_device(self.device)
         n_threads(self.n_jobs)
         check_choice("importance_type", self.importance_type, IMPORTANCE_TYPES)
+        check_monotone(self.monotone_constraints)
         return params
+
+    def _split_rules(self, n_features: int, n_classes: int) -> SplitRules | None:
+        """What splits have to keep to; None if no parameter says anything."""
+        names = getattr(self, "feature_names_in_", None)
+        directions = monotone_directions(self.monotone_constraints, names, n_features)
+        if not directions.any():
+            return None
+        if n_classes > 2:
+            raise ValueError(
+                "monotone_constraints are for regression and for two classes: y has "
+                f"{n_classes} classes, and the score of one class alone orders no probability"
+            )
+        return SplitRules(directions)
 
     def _named_objective(self) -> Objective:
         check_choice("objective", self.objective, self._objectives)
@@ -432,6 +448,7 @@ class BaseBoost(TrainedInRounds, BaseTrees):
         y, scaled_params = magnitude.divide(y, weight), magnitude.params(params)
         metrics = resolve_metrics(self.eval_metric, objective, classes, magnitude.exponent)
         n_classes = 1 if classes is None else len(classes)
+        rules = self._split_rules(x.shape[1], n_classes)
         with get_backend(device, self.n_jobs, cells=x.size) as backend:
             features = features.with_cuts(Summary.of(x, weight, y), params.max_bins, backend)
             binned = features.matrix(x, backend, by_rows=True)
@@ -459,6 +476,7 @@ class BaseBoost(TrainedInRounds, BaseTrees):
                 self._seed(),
                 backend,
                 row_arrays,
+                rules,
             )
             with Progress(
                 params.n_estimators, "training", "rounds", int(params.verbose)

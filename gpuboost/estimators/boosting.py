@@ -71,6 +71,12 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
     colsample_bytree, colsample_bylevel, colsample_bynode : float, default=1.0
         Fractions of the features drawn for a tree, from those for a level, and from those for a
         node.
+    monotone_constraints : dict, list or array of shape (n_features,), default=None
+        1 for features along which predictions may only rise, -1 for those along which they may only
+        fall, 0 for all others. A dict gives them by name or number, and features that it does not
+        name are free. The whole model is monotone then: of two rows that differ in such a feature
+        alone, both without missing values in it, the raw scores are in order. Where missing values
+        go is free. Not for three classes or more.
     early_stopping_rounds : int or None, default=None
         Stop when the last metric on the last eval set has not improved for this many rounds;
         predictions then use the best round.
@@ -145,6 +151,7 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         colsample_bytree: float = DEFAULT.colsample_bytree,
         colsample_bylevel: float = DEFAULT.colsample_bylevel,
         colsample_bynode: float = DEFAULT.colsample_bynode,
+        monotone_constraints: Any = None,
         early_stopping_rounds: int | None = DEFAULT.early_stopping_rounds,
         eval_metric: Any = None,
         importance_type: str = "gain",
@@ -277,6 +284,12 @@ class GPUBoostClassifier(TreesOfClasses, BaseBoost):
     colsample_bytree, colsample_bylevel, colsample_bynode : float, default=1.0
         Fractions of the features drawn for a tree, from those for a level, and from those for a
         node.
+    monotone_constraints : dict, list or array of shape (n_features,), default=None
+        1 for features along which predictions may only rise, -1 for those along which they may only
+        fall, 0 for all others. A dict gives them by name or number, and features that it does not
+        name are free. The whole model is monotone then: of two rows that differ in such a feature
+        alone, both without missing values in it, the raw scores are in order. Where missing values
+        go is free. Not for three classes or more.
     early_stopping_rounds : int or None, default=None
         Stop when the last metric on the last eval set has not improved for this many rounds;
         predictions then use the best round.
@@ -358,6 +371,7 @@ class GPUBoostClassifier(TreesOfClasses, BaseBoost):
         colsample_bytree: float = DEFAULT.colsample_bytree,
         colsample_bylevel: float = DEFAULT.colsample_bylevel,
         colsample_bynode: float = DEFAULT.colsample_bynode,
+        monotone_constraints: Any = None,
         early_stopping_rounds: int | None = DEFAULT.early_stopping_rounds,
         eval_metric: Any = None,
         class_weight: Any = None,

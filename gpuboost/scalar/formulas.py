@@ -162,6 +162,17 @@ def leaf_score(
     return -(2.0 * g * w + (h + reg_lambda) * w * w + 2.0 * reg_alpha * abs(w))
 
 
+def within(value: float, low: float, high: float) -> float:
+    """The number between two bounds that is next to a value."""
+    value = low if value < low else value
+    return high if value > high else value
+
+
+def score_at(g: float, h: float, weight: float, reg_lambda: float, reg_alpha: float) -> float:
+    """``leaf_score`` of a leaf that has this weight, the best one or another."""
+    return -(weight * (2.0 * g + (h + reg_lambda) * weight) + 2.0 * reg_alpha * abs(weight))
+
+
 def plain_score(g: float, h: float, reg_lambda: float) -> float:
     """``leaf_score`` without L1 penalty and step limit, for h + reg_lambda > 0."""
     return g * g / (h + reg_lambda)

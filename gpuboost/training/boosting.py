@@ -16,7 +16,14 @@ from gpuboost.backend import Backend
 from gpuboost.config import NO_LEAF_LIMIT, NO_ROW_LIMIT, BoostParams
 from gpuboost.data.features import FeatureMap
 from gpuboost.dtypes import GROWTH, LEAFWISE, NODE, PACKED, ROW, record_of
-from gpuboost.exchange import BoostedTree, DeviceArray, FeatureMatrix, GrowthLimits, ScoreLike
+from gpuboost.exchange import (
+    BoostedTree,
+    DeviceArray,
+    FeatureMatrix,
+    GrowthLimits,
+    ScoreLike,
+    SplitRules,
+)
 from gpuboost.model.ensemble import Ensemble, begins_of
 from gpuboost.model.tree import Tree
 from gpuboost.objectives.metrics import Metric
@@ -118,6 +125,7 @@ class Booster:
         seed: int,
         backend: Backend,
         row_arrays: Mapping[str, Any] | None = None,
+        rules: SplitRules | None = None,
     ) -> None:
         self.feature_map, self.binned = features, binned
         self.objective, self.params, self.seed, self.backend = objective, params, seed, backend
@@ -134,7 +142,7 @@ class Booster:
         hessian_counts = objective.constant_hessian and not weight.size
         count_rows = params.min_samples_leaf > 1 and not hessian_counts
         self.limits = growth_limits(params, len(usable), n_features, count_rows)
-        self.grower = backend.make_grower(binned, self.limits)
+        self.grower = backend.make_grower(binned, self.limits, rules)
         self.usable = backend.put(usable)
         self.y, self.weight = backend.put(y), backend.put(weight)
         self.raw = backend.put(np.repeat(base_score[:, None], n_rows, axis=1))

@@ -166,6 +166,8 @@ for _function in (
     formulas.leaf_weight,
     formulas.leaf_score,
     formulas.plain_score,
+    formulas.score_at,
+    formulas.within,
     fixed_point.pack_nearest,
     fixed_point.pack_at_random,
     quantiles.cut_between,

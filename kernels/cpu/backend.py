@@ -37,6 +37,7 @@ from gpuboost.exchange import (
     ObjectiveLike,
     QuotientLike,
     ScoreLike,
+    SplitRules,
     TreeJob,
 )
 from gpuboost.kernels.cpu import (
@@ -56,6 +57,7 @@ from gpuboost.kernels.cpu.cart.grow import grow_tree
 from gpuboost.kernels.cpu.cart.records import Coded, Targets, Work
 from gpuboost.kernels.cpu.frontier import make_frontier
 from gpuboost.kernels.cpu.growth import N_OF_TREE, Stages, assist, grow
+from gpuboost.kernels.cpu.rules import make_rules
 from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
 from gpuboost.kernels.cpu.threads import Team
 from gpuboost.scalar.area import area_and_pairs
@@ -299,9 +301,11 @@ class CpuBackend:
 
     # --- growth
 
-    def make_grower(self, binned: FeatureMatrix, limits: GrowthLimits) -> Grower:
+    def make_grower(
+        self, binned: FeatureMatrix, limits: GrowthLimits, rules: SplitRules | None = None
+    ) -> Grower:
         """A grower with buffers for every tree of a fit."""
-        return CpuGrower(self.team, binned.columns, binned.by_rows, binned.n_bins, limits)
+        return CpuGrower(self.team, binned.columns, binned.by_rows, binned.n_bins, limits, rules)
 
     def make_tree_grower(
         self, coded: FeatureMatrix, probability: HostArray, first_channel: HostArray, n_ranks: int
@@ -457,6 +461,7 @@ class CpuGrower:
         bins: HostArray,
         n_bins: HostArray,
         limits: GrowthLimits,
+        rules: SplitRules | None,
     ) -> None:
         self.team = team
         n_rows, n_used, max_split = columns.shape[1], limits.tree_features, limits.max_open
@@ -491,6 +496,7 @@ class CpuGrower:
             build_ranges=_even_ranges(n_used, n_ranges),
             scan_ranges=scan_ranges,
             n_bins=n_bins,
+            rules=make_rules(rules, 2 * limits.max_leaves - 1),
             progress=np.zeros(1, PROGRESS),
             nodes=np.empty(2 * limits.max_leaves - 1, NODE),
             pieces=np.empty(max_split + 4 * self.threads, PIECE),
@@ -584,7 +590,10 @@ class CpuGrower:
                     n_rows, leaves.walk_the_rest, columns, nodes, self.leaf_of_label, self.labels
                 )
         values, cover = np.empty(n), np.empty(n)
-        leaves.leaf_values(nodes, sums, growth, learning_rate, values, cover)
+        rules = self.stages.rules
+        bounds = None if rules is None else rules.bounds
+        self.value_bounds = None if bounds is None else learning_rate * bounds
+        leaves.leaf_values(nodes, sums, growth, learning_rate, bounds, values, cover)
         self.trees.append(BoostedTree(nodes, values, cover, sums[:, 2].copy()))
 
     def replace_leaf_values(
@@ -598,6 +607,8 @@ class CpuGrower:
         for leaf, leaf_rows in zip(self.leaf_of_label, np.split(by_label, ends[:-1]), strict=True):
             if len(leaf_rows):
                 values[leaf] = value_of_rows(leaf_rows)
+        if self.value_bounds is not None:
+            values.clip(*self.value_bounds[: len(values)].T, out=values)
 
     def add_leaf_values(self, raw: DeviceArray) -> None:
         """Add leaf values to the raw scores of all rows."""

@@ -15,7 +15,7 @@ from gpuboost.dtypes import LEAFWISE, SYMMETRIC
 from gpuboost.kernels.cpu._jit import helper, inlined, kernel
 from gpuboost.kernels.cpu.frontier import keep_best, push
 from gpuboost.kernels.cpu.partition import move_pieces, partition_pieces
-from gpuboost.kernels.cpu.scores import packed_score
+from gpuboost.kernels.cpu.rules import begin_rules, hand_down, limits_of, node_score
 from gpuboost.kernels.cpu.sharing import (
     BUILD,
     COUNTER,
@@ -73,6 +73,7 @@ class Stages(NamedTuple):
     build_ranges: Any
     scan_ranges: Any
     n_bins: Any
+    rules: Any
     progress: Any
     nodes: Any
     pieces: Any
@@ -97,7 +98,7 @@ def begin_node(node, begin, end, depth, slot):
 
 
 @helper
-def begin_tree(rows, growth, progress, nodes, pairs, masks, free_slots):
+def begin_tree(rows, growth, rules, progress, nodes, pairs, masks, free_slots):
     """The root: all rows, one histogram due."""
     state = progress[0]
     state.n_nodes = 1
@@ -107,6 +108,8 @@ def begin_tree(rows, growth, progress, nodes, pairs, masks, free_slots):
     for i in range(free_slots.shape[0]):
         free_slots[i] = free_slots.shape[0] - 1 - i  # a stack: slot 0 is on top, and is the root's
     begin_node(nodes[0], 0, rows.shape[0], 0, 0)
+    if rules is not None:
+        begin_rules(rules)
     pairs[0].small = 0
     pairs[0].large = -1
     pairs[0].inherits = 0
@@ -193,7 +196,9 @@ def close(node, progress, free_slots):
 
 
 @helper
-def adopt_level(growth, progress, nodes, starts, pool, count_pool, n_bins, free_slots, best_splits):
+def adopt_level(
+    growth, rules, progress, nodes, starts, pool, count_pool, n_bins, free_slots, best_splits
+):
     """Give all open nodes the level's split.
 
     A node it would leave with too small a side stays whole and is asked again.
@@ -219,6 +224,7 @@ def adopt_level(growth, progress, nodes, starts, pool, count_pool, n_bins, free_
             node.sums,
             node.end - node.begin,
             growth,
+            limits_of(rules, i, split.feature) if rules is not None else None,
             prefix,
             count_prefix,
             scores,
@@ -228,7 +234,7 @@ def adopt_level(growth, progress, nodes, starts, pool, count_pool, n_bins, free_
         if split.bin == n_bins[split.feature] and no_missing_here:
             continue  # "all values left" does not divide a node without missing values
         if score > -np.inf:
-            gain = score - packed_score(node.sums, growth)
+            gain = score - node_score(node, i, growth, rules)
             left = sum_left(cells, split.bin, split.missing_left)
             set_split(node.split, gain, left, split.feature, split.bin, split.missing_left)
 
@@ -299,7 +305,7 @@ def choose(growth, progress, nodes, frontier, pieces, n_threads, list_leaves):
 
 
 @helper
-def settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots):
+def settle(growth, rules, n_bins, progress, nodes, chosen, pieces, pairs, masks, free_slots):
     """Make the children of the chosen nodes.
 
     Also tells the pieces where their rows go, and lists the histograms that are due.
@@ -329,6 +335,8 @@ def settle(growth, progress, nodes, chosen, pieces, pairs, masks, free_slots):
         begin_node(left, parent.begin, parent.begin + n_left, parent.depth + 1, -1)
         begin_node(right, parent.begin + n_left, parent.end, parent.depth + 1, -1)
         left.sums, right.sums = parent.split.left, parent.sums - parent.split.left
+        if rules is not None:
+            hand_down(rules, growth, nodes, chosen[c], n_bins)
         parent.open = 0
         if ends_here(growth, state, parent):
             left.open = 0
@@ -454,6 +462,7 @@ def run_stage(stage, shared, control, symmetric, a):
             a.scan_ranges,
             a.n_bins,
             a.growth,
+            a.rules,
             a.progress,
             a.nodes,
             a.pairs,
@@ -470,6 +479,7 @@ def run_stage(stage, shared, control, symmetric, a):
             a.scan_ranges,
             a.n_bins,
             a.growth,
+            a.rules,
             a.progress,
             a.nodes,
             a.pairs,
@@ -510,7 +520,7 @@ def grow(
     n_features = a.features.shape[0]
     n_threads = control[N_THREADS]
     if state.n_nodes == 0:
-        begin_tree(a.rows, a.growth, a.progress, a.nodes, a.pairs, a.masks, free_slots)
+        begin_tree(a.rows, a.growth, a.rules, a.progress, a.nodes, a.pairs, a.masks, free_slots)
     done = np.int64(0)
     while done < budget:
         while state.first_pair < state.n_pairs:
@@ -538,6 +548,7 @@ def grow(
             else:
                 adopt_level(
                     a.growth,
+                    a.rules,
                     a.progress,
                     a.nodes,
                     a.starts,
@@ -553,7 +564,18 @@ def grow(
         work = state.n_rows_moving
         if state.n_pieces > 0:
             run_stage(np.int64(PARTITION), is_shared(control, work), control, symmetric, a)
-        settle(a.growth, a.progress, a.nodes, frontier.id, a.pieces, a.pairs, a.masks, free_slots)
+        settle(
+            a.growth,
+            a.rules,
+            a.n_bins,
+            a.progress,
+            a.nodes,
+            frontier.id,
+            a.pieces,
+            a.pairs,
+            a.masks,
+            free_slots,
+        )
         if state.n_pieces > state.n_moving:  # a node of one piece is done already
             run_stage(np.int64(MOVE), is_shared(control, work), control, symmetric, a)
         done += work

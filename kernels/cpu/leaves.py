@@ -11,7 +11,7 @@ import numpy as np
 from gpuboost.kernels.cpu._jit import atomic_add, helper, inlined, kernel, prefetch, take_number
 from gpuboost.kernels.cpu.partition import split_code
 from gpuboost.kernels.cpu.predict import MAX_LABELS, label_block
-from gpuboost.scalar.formulas import leaf_weight
+from gpuboost.scalar.formulas import leaf_weight, within
 
 BLOCK = 2048
 PREFETCH_ROWS = np.uint64(16)
@@ -178,6 +178,7 @@ def leaf_values(
     sums,  # (n_nodes, N_SUMS) int64, INOUT: leaves in, all nodes out
     growth,  # (1,) GROWTH, IN
     learning_rate,
+    bounds,  # (max_nodes, 2) float64, IN: of the weight of each node; None: there are none
     # (n_nodes,) float64, OUT: shrunken leaf values, of inner nodes what they would be as leaves
     values,
     cover,  # (n_nodes,) float64, OUT: hessian sums
@@ -191,9 +192,10 @@ def leaf_values(
                 sums[i, s] = sums[nodes[i].left, s] + sums[nodes[i].right, s]
         g = np.float64(sums[i, 0]) * p.fine_gradient_unit
         cover[i] = np.float64(sums[i, 1]) * p.fine_hessian_unit
-        values[i] = learning_rate * leaf_weight(
-            g, cover[i], p.reg_lambda, p.reg_alpha, p.max_delta_step
-        )
+        weight = leaf_weight(g, cover[i], p.reg_lambda, p.reg_alpha, p.max_delta_step)
+        if bounds is not None:
+            weight = within(weight, bounds[i, 0], bounds[i, 1])
+        values[i] = learning_rate * weight
 
 
 @kernel

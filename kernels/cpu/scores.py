@@ -50,10 +50,17 @@ def score_cuts(
                     gr, hr, reg_lambda, reg_alpha, max_delta_step
                 )
     if count_prefix is not None:
-        for b in range(1, last + 1):
-            n_left = np.int64(count_prefix[b]) + extra_count
-            if n_left < p.min_samples_leaf or total_count - n_left < p.min_samples_leaf:
-                scores[b] = NO_SPLIT
+        drop_small_sides(count_prefix, extra_count, last, total_count, growth, scores)
+
+
+@helper
+def drop_small_sides(count_prefix, extra_count, last, total_count, growth, scores):
+    """Cuts after bins 1..last with too few rows on a side score NO_SPLIT."""
+    p = growth[0]
+    for b in range(1, last + 1):
+        n_left = np.int64(count_prefix[b]) + extra_count
+        if n_left < p.min_samples_leaf or total_count - n_left < p.min_samples_leaf:
+            scores[b] = NO_SPLIT
 
 
 @helper

@@ -13,14 +13,34 @@ import numpy as np
 from gpuboost.dtypes import HIST_STRIDE
 from gpuboost.kernels.cpu._jit import helper, inlined, take_number
 from gpuboost.kernels.cpu.histogram import add, build, count_rows, subtract
-from gpuboost.kernels.cpu.scores import NO_SPLIT, larger_side_left, packed_score, score_cuts
+from gpuboost.kernels.cpu.rules import limits_of, node_score, score_cuts_within
+from gpuboost.kernels.cpu.scores import NO_SPLIT, larger_side_left, score_cuts
 
 #: Gains below this part of the score are the rounding error of the subtraction, not gains.
 NOISE = 2.0**-40
 
 
 @helper
-def score_feature(cells, counts, n_bins, total, total_count, growth, prefix, count_prefix, scores):
+def score_cuts_by(
+    limits, prefix, extra, count_prefix, extra_count, last, n_bins, total, total_count, growth,
+    scores,
+):  # fmt: skip
+    """``score_cuts`` with limits (see ``limits_of``), or without: None."""
+    if limits is None:
+        score_cuts(
+            prefix, extra, count_prefix, extra_count, last, total, total_count, growth, scores
+        )
+    else:
+        score_cuts_within(
+            limits, prefix, extra, count_prefix, extra_count, last, n_bins, total, total_count,
+            growth, scores,
+        )  # fmt: skip
+
+
+@helper
+def score_feature(
+    cells, counts, n_bins, total, total_count, growth, limits, prefix, count_prefix, scores
+):
     """Score every cut of one feature.
 
     Returns the first bins that have no cut, for missing right and for missing left.
@@ -40,19 +60,19 @@ def score_feature(cells, counts, n_bins, total, total_count, growth, prefix, cou
             count_prefix[b] = n
         missing_count = np.int64(counts[0])
     if missing == 0 and missing_count == 0:
-        score_cuts(
-            prefix, np.int64(0), count_prefix, np.int64(0), n_bins - 1, total, total_count, growth,
-            scores[0],
+        score_cuts_by(
+            limits, prefix, np.int64(0), count_prefix, np.int64(0), n_bins - 1, n_bins, total,
+            total_count, growth, scores[0],
         )  # fmt: skip
         return n_bins, 1
     # all values left, missing right is a cut too; its mirror image is not needed
-    score_cuts(
-        prefix, np.int64(0), count_prefix, np.int64(0), n_bins, total, total_count, growth,
-        scores[0],
+    score_cuts_by(
+        limits, prefix, np.int64(0), count_prefix, np.int64(0), n_bins, n_bins, total, total_count,
+        growth, scores[0],
     )  # fmt: skip
-    score_cuts(
-        prefix, missing, count_prefix, missing_count, n_bins - 1, total, total_count, growth,
-        scores[1],
+    score_cuts_by(
+        limits, prefix, missing, count_prefix, missing_count, n_bins - 1, n_bins, total,
+        total_count, growth, scores[1],
     )  # fmt: skip
     return n_bins + 1, n_bins
 
@@ -103,6 +123,7 @@ def scan_buffers(count_pool):
 @helper
 def scan_node(
     node,
+    node_id,
     cells,
     counts,
     features,
@@ -111,6 +132,7 @@ def scan_node(
     end,
     n_bins,
     growth,
+    rules,
     mask,
     prefix,
     count_prefix,
@@ -119,7 +141,7 @@ def scan_node(
 ):
     """Best split of one node over a range of features, into ``best_split``."""
     p = growth[0]
-    parent = packed_score(node.sums, growth)
+    parent = node_score(node, node_id, growth, rules)
     best_split.gain = 0.0
     best_split.feature = -1
     best = NO_SPLIT
@@ -137,6 +159,7 @@ def scan_node(
             node.sums,
             node.end - node.begin,
             growth,
+            limits_of(rules, node_id, f) if rules is not None else None,
             prefix,
             count_prefix,
             scores,
@@ -145,7 +168,7 @@ def scan_node(
         if score > best:
             best = score
             gain = score - parent
-            if gain > p.min_split_gain and gain > NOISE * score:
+            if gain > p.min_split_gain and gain > NOISE * abs(score):
                 left = sum_left(feature_cells, last_bin, missing_left)
                 if feature_cells[0] == 0:
                     missing_left = np.int64(larger_side_left(left, node.sums))
@@ -215,6 +238,7 @@ def scan_pairs(
     ranges,  # (n_ranges + 1,) int64, IN
     n_bins,  # (n_features,) int32, IN: value bins of each feature
     growth,  # (1,) GROWTH, IN
+    rules,  # Rules, IN; None: there are none
     progress,  # (1,) PROGRESS, IN
     nodes,  # (max_nodes,) NODE, IN
     pairs,  # (max_pairs,) PAIR, IN
@@ -236,11 +260,13 @@ def scan_pairs(
         if count_pool is not None:
             complete(pair, nodes, features, starts, begin, end, n_bins, count_pool)
         for side in range(2 if pair.large >= 0 else 1):
-            node = nodes[pair.small if side == 0 else pair.large]
+            node_id = pair.small if side == 0 else pair.large
+            node = nodes[node_id]
             scan_node(
-                node, pool[node.slot], count_pool[node.slot] if count_pool is not None else None,
-                features, starts, begin, end, n_bins, growth, masks[2 * which + side], prefix,
-                count_prefix, scores, best_splits[2 * which + side, r],
+                node, node_id, pool[node.slot],
+                count_pool[node.slot] if count_pool is not None else None, features, starts, begin,
+                end, n_bins, growth, rules, masks[2 * which + side], prefix, count_prefix, scores,
+                best_splits[2 * which + side, r],
             )  # fmt: skip
         task = take_number(counter)
 
@@ -253,6 +279,7 @@ def scan_level(
     ranges,
     n_bins,
     growth,
+    rules,
     progress,
     nodes,
     pairs,
@@ -288,8 +315,10 @@ def scan_level(
                 pool,
                 count_pool,
                 starts[j],
+                f,
                 np.int64(n_bins[f]),
                 growth,
+                rules,
                 prefix,
                 count_prefix,
                 scores,
@@ -312,7 +341,9 @@ def any_missing(nodes, pool, at):
 
 
 @helper
-def level_gain(nodes, pool, count_pool, at, n_bins, growth, prefix, count_prefix, scores, total):
+def level_gain(
+    nodes, pool, count_pool, at, f, n_bins, growth, rules, prefix, count_prefix, scores, total
+):
     """Best cut of one feature for all open nodes: (gain, sum of scores, bin, missing_left).
 
     ``at`` is where its cells begin in a histogram.
@@ -338,12 +369,13 @@ def level_gain(nodes, pool, count_pool, at, n_bins, growth, prefix, count_prefix
             node.sums,
             node.end - node.begin,
             growth,
+            limits_of(rules, i, f) if rules is not None else None,
             prefix,
             count_prefix,
             scores,
         )
-        parent = packed_score(node.sums, growth)
-        size += parent
+        parent = node_score(node, i, growth, rules)
+        size += abs(parent)
         for b in range(1, end0):
             if scores[0, b] > NO_SPLIT:  # a cut that this node may not take leaves it whole
                 total[0, b] += scores[0, b] - parent

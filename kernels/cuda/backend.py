@@ -22,6 +22,7 @@ from gpuboost.exchange import (
     ObjectiveLike,
     QuotientLike,
     ScoreLike,
+    SplitRules,
 )
 from gpuboost.kernels.cpu.backend import CpuBackend
 from gpuboost.kernels.cuda import binning, gradients, predict
@@ -384,9 +385,11 @@ class CudaBackend:
 
     # --- growth
 
-    def make_grower(self, binned: FeatureMatrix, limits: GrowthLimits) -> Grower:
+    def make_grower(
+        self, binned: FeatureMatrix, limits: GrowthLimits, rules: SplitRules | None = None
+    ) -> Grower:
         """A grower with buffers for every tree of a fit."""
-        return CudaGrower(self.device, self.group_features, binned, limits)
+        return CudaGrower(self.device, self.group_features, binned, limits, rules)
 
     def make_tree_grower(
         self, coded: FeatureMatrix, probability: HostArray, first_channel: HostArray, n_ranks: int

@@ -101,6 +101,80 @@ __device__ __forceinline__ double cut_score(i64 left, i64 total, const Growth& p
     return leaf_score(gl, hl, p) + leaf_score(gr, hr, p);
 }
 
+// What the cuts of a feature of a node keep to: see kernels/cpu/rules.py. CONSTRAINED: whether the
+// fit has such rules; without them none of this is in the machine code.
+struct Limits {
+    double direction, low, high;
+};
+
+__device__ __forceinline__ Limits limits_of(
+    const int* directions, const double* bounds, int node, int feature)
+{
+    if (!CONSTRAINED) return {};
+    return {(double)directions[feature], bounds[2 * node], bounds[2 * node + 1]};
+}
+
+__device__ __forceinline__ double within(double value, double low, double high) {
+    value = value < low ? low : value;
+    return value > high ? high : value;
+}
+
+__device__ __forceinline__ double score_at(double g, double h, double weight, const Growth& p) {
+    return -(weight * (2.0 * g + (h + p.reg_lambda) * weight)
+        + 2.0 * p.reg_alpha * fabs(weight));
+}
+
+__device__ __forceinline__ double weight_within(i64 sums, const Growth& p, double low, double high)
+{
+    return within(leaf_weight((double)gradient_of(sums) * p.gradient_unit,
+        (double)hessian_of(sums) * p.hessian_unit, p), low, high);
+}
+
+// What a node scores as a leaf.
+__device__ __forceinline__ double node_score(i64 sums, const Growth& p, const double* bounds, int node)
+{
+    if (!CONSTRAINED) return packed_score(sums, p);
+    const double g = (double)gradient_of(sums) * p.gradient_unit,
+        h = (double)hessian_of(sums) * p.hessian_unit;
+    return score_at(g, h, weight_within(sums, p, bounds[2 * node], bounds[2 * node + 1]), p);
+}
+
+// cut_score of leaves whose weights have limits; sides out of order are no cut. The cut behind the
+// last value is free.
+__device__ __forceinline__ double limited_cut_score(
+    i64 left, i64 total, const Growth& p, const Limits& limits, bool is_free)
+{
+    if (!CONSTRAINED) return cut_score(left, total, p);
+    const double least = fmax(p.min_child_weight, 0.5 * p.hessian_unit);
+    const double gl = (double)gradient_of(left) * p.gradient_unit;
+    const double hl = (double)hessian_of(left) * p.hessian_unit;
+    const double gr = (double)gradient_of(total) * p.gradient_unit - gl;
+    const double hr = (double)hessian_of(total) * p.hessian_unit - hl;
+    if (!(hl >= least && hr >= least)) return no_split();
+    const double wl = within(leaf_weight(gl, hl, p), limits.low, limits.high);
+    const double wr = within(leaf_weight(gr, hr, p), limits.low, limits.high);
+    if (!is_free && !(limits.direction * (wr - wl) >= 0.0)) return no_split();
+    return score_at(gl, hl, wl, p) + score_at(gr, hr, wr, p);
+}
+
+// Give the children of a node their bounds.
+__device__ __forceinline__ void hand_down(
+    const int* directions, double* bounds, const Node& parent, int parent_id, const int* n_bins,
+    const Growth& p)
+{
+    const double low = bounds[2 * parent_id], high = bounds[2 * parent_id + 1];
+    double *left = bounds + 2 * parent.left, *right = bounds + 2 * parent.right;
+    left[0] = right[0] = low;
+    left[1] = right[1] = high;
+    const Split& split = parent.split;
+    const int direction = directions[split.feature];
+    if (direction == 0 || split.bin >= n_bins[split.feature]) return;
+    const double middle = 0.5 * (weight_within(split.left, p, low, high)
+        + weight_within(parent.sums - split.left, p, low, high));
+    left[direction > 0 ? 1 : 0] = middle;
+    right[direction > 0 ? 0 : 1] = middle;
+}
+
 // Where the byte of (row, feature) is: features in groups of GROUP_FEATURES, a group's rows one
 // after another.
 __device__ __forceinline__ i64 bin_at(i64 n_rows, i64 row, int feature) {

@@ -55,7 +55,7 @@ SHARED = {
 }
 
 
-def source(name, group_features, count_rows):
+def source(name, group_features, count_rows, constrained=False):
     """The whole text of a file: constants, records, common code, kernels."""
     constants = {
         **THREADS,
@@ -83,6 +83,7 @@ def source(name, group_features, count_rows):
         "SQRT_HALF": SQRT_HALF,
         "GROUP_FEATURES": group_features,
         "COUNT_ROWS": int(count_rows),
+        "CONSTRAINED": int(constrained),
     }
     defines = "".join(f"#define {key} {value}\n" for key, value in constants.items())
     texts = (_read(file) for file in ("common.cuh", *SHARED.get(name, ()), f"{name}.cu"))
@@ -94,17 +95,18 @@ def _read(file):
 
 
 @functools.cache
-def module(name, group_features, count_rows, device_id):
+def module(name, group_features, count_rows, constrained, device_id):
     """A compiled file for one device."""
+    text = source(name, group_features, count_rows, constrained)
     with cupy().cuda.Device(device_id):
-        return cupy().RawModule(code=source(name, group_features, count_rows), options=OPTIONS)
+        return cupy().RawModule(code=text, options=OPTIONS)
 
 
 class Kernels:
     """All kernels for one layout of the bins, by name."""
 
-    def __init__(self, group_features, count_rows, device_id):
-        self._layout = group_features, count_rows, device_id
+    def __init__(self, group_features, count_rows, device_id, constrained=False):
+        self._layout = group_features, count_rows, constrained, device_id
         self._functions = {}
         self._shared_room = {}  # of each kernel: bytes that it may ask for
 

@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from gpuboost.dtypes import FINE, LEAFWISE, N_CODES, NODE, PACKED, PAIR, ROW, SPLIT, SYMMETRIC
-from gpuboost.exchange import BoostedTree, DeviceArray, FeatureMatrix, GrowthLimits, HostArray
+from gpuboost.exchange import (
+    BoostedTree,
+    DeviceArray,
+    FeatureMatrix,
+    GrowthLimits,
+    HostArray,
+    SplitRules,
+)
 from gpuboost.kernels.cuda import predict
 from gpuboost.kernels.cuda.compiler import THREADS, Kernels
 from gpuboost.kernels.cuda.device import cupy, memory
@@ -51,14 +58,21 @@ class CudaGrower:
     """Grows trees over one binned matrix; owns the buffers they need."""
 
     def __init__(
-        self, device: Any, group_features: int, binned: FeatureMatrix, limits: GrowthLimits
+        self,
+        device: Any,
+        group_features: int,
+        binned: FeatureMatrix,
+        limits: GrowthLimits,
+        rules: SplitRules | None,
     ) -> None:
         cp = cupy()
         self.bins, self.limits, self.group_features = binned.by_rows, limits, group_features
         self.n_features, self.n_used = len(binned.n_bins), limits.tree_features
         self.n_rows = binned.n_rows
         self.masked = limits.sample_columns
-        self.kernels = Kernels(group_features, limits.count_rows, device.id)
+        self.kernels = Kernels(
+            group_features, limits.count_rows, device.id, constrained=rules is not None
+        )
         attributes = device.attributes
         self.n_multiprocessors = attributes["MultiProcessorCount"]
         self.n_groups = -(-self.n_features // group_features)
@@ -101,6 +115,7 @@ class CudaGrower:
             "depth_end": ((limits.max_leaves,), np.int32),
             "sums": ((max_nodes, 2), FINE),
             "values": ((max_nodes,), np.float64),
+            "bounds": ((1 if rules is None else max_nodes, 2), np.float64),
             "kept_nodes": ((self.max_kept, max_nodes), NODE),
             "kept_values": ((self.max_kept, max_nodes), np.float64),
             "kept_cover": ((self.max_kept, max_nodes), np.float64),
@@ -112,10 +127,12 @@ class CudaGrower:
             self.state, self.pairs, self.built, self.built_tiles, self.ranks,
             self.chosen, self.chosen_tiles, self.n_left, self.tile_lefts,
             self.free_slots, self.used, self.leaves, self.leaf_tiles, self.by_depth,
-            self.depth_end, self.sums, self.values, self.kept_nodes, self.kept_values,
+            self.depth_end, self.sums, self.values, self.bounds, self.kept_nodes, self.kept_values,
             self.kept_cover, self.kept_sizes,
         ) = (cp.empty(shape, dtype) for shape, dtype in plan.values())  # fmt: skip
         self.n_bins = cp.asarray(binned.n_bins)
+        self.constrained = rules is not None
+        self.directions = cp.asarray(np.zeros(1, np.int32) if rules is None else rules.directions)
         self.fetched: list[BoostedTree] = []
         self.graph: Any = None  # False: the next tree is recorded
         self.n_kept, self.all_rows = 0, None
@@ -167,15 +184,16 @@ class CudaGrower:
         self._launch("growth", "start_tree", 2 * self.n_multiprocessors, "PARTITION_THREADS", (
             rows, count, features, self.nodes, self.state, growth, self.pairs, self.ranks,
             self.built, self.built_tiles, self.free_slots, self.masks, self.used, self.rows,
-            self.pool, self.count_pool, np.int32(self.n_slots), *numbers,
+            self.pool, self.count_pool, self.bounds, np.int32(self.n_slots), *numbers,
         ))  # fmt: skip
         self._build_and_scan(features, gh, growth)
         for step in range(self.limits.max_steps):
             self._launch("growth", "choose", 1, "GROWTH_THREADS", (
                 self.nodes, self.state, growth, self.pairs, self.best_splits, self.n_bins,
                 self.pool, self.count_pool, self.free_slots, self.ranks, self.chosen,
-                self.chosen_tiles, self.n_left, np.int32(self.n_chunks), np.int32(self.n_used),
-                np.int32(self.n_features), np.int32(self.tile_rows),
+                self.chosen_tiles, self.n_left, self.directions, self.bounds,
+                np.int32(self.n_chunks), np.int32(self.n_used), np.int32(self.n_features),
+                np.int32(self.tile_rows),
             ))  # fmt: skip
             self._launch("partition", "count_lefts", self._tile_blocks(), "PARTITION_THREADS", (
                 self.bins, self.rows, self.nodes, self.state, self.chosen, self.chosen_tiles,
@@ -186,8 +204,9 @@ class CudaGrower:
             self._launch("partition", "divide_nodes", n_blocks, "PARTITION_THREADS", (
                 self.bins, self.rows, self.nodes, self.state, growth, self.pairs, self.ranks,
                 self.chosen, self.chosen_tiles, self.tile_lefts, self.n_left, self.free_slots,
-                self.masks, self.built, self.built_tiles, np.int64(self.n_rows),
-                np.int32(self.n_used), np.int32(self.tile_rows), np.int32(self.masked),
+                self.masks, self.built, self.built_tiles, self.n_bins, self.directions,
+                self.bounds, np.int64(self.n_rows), np.int32(self.n_used),
+                np.int32(self.tile_rows), np.int32(self.masked),
             ))  # fmt: skip
             if step + 1 < self.limits.max_steps:
                 self._build_and_scan(features, gh, growth)
@@ -223,6 +242,8 @@ class CudaGrower:
             self.pool,
             self.count_pool,
             self.best_splits,
+            self.directions,
+            self.bounds,
         )
         if self.limits.order == SYMMETRIC:
             self._launch(
@@ -296,11 +317,12 @@ class CudaGrower:
         node_blocks = -(-self.nodes.size // THREADS["LEAF_THREADS"])
         n_blocks = min(node_blocks, self.n_multiprocessors)
         self._launch("leaves", "leaf_values", n_blocks, "LEAF_THREADS", (
-            self.nodes, self.state, growth, self.sums, np.float64(learning_rate), self.values,
-            self.kept_nodes[kept], self.kept_values[kept], self.kept_cover[kept],
+            self.nodes, self.state, growth, self.sums, np.float64(learning_rate), self.bounds,
+            self.values, self.kept_nodes[kept], self.kept_values[kept], self.kept_cover[kept],
             self.kept_sizes[kept : kept + 1],
         ))  # fmt: skip
         self.n_kept += 1
+        self.learning_rate = learning_rate
 
     def replace_leaf_values(
         self, rows: DeviceArray, value_of_rows: Callable[[HostArray], float]
@@ -316,6 +338,9 @@ class CudaGrower:
             node_rows = listed[node["depth"] & 1, node["begin"] : node["end"]]
             if node["left"] < 0 and len(node_rows):
                 values[i] = value_of_rows(np.sort(node_rows))
+        if self.constrained:
+            bounds = self.learning_rate * cp.asnumpy(self.bounds[:size])
+            values[:size].clip(*bounds.T, out=values[:size])
         self.values.set(values)
         self.kept_values[kept].set(values)
 

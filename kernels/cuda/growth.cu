@@ -23,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) start_tree(
     int* built_tiles, int* free_slots, u8* masks,
     u8* used,              // [n_features]
     int* rows,             // [2][n_rows]
-    i64* pool, int* count_pool,
+    i64* pool, int* count_pool, double* bounds,
     int n_slots, int n_used, int n_features, int tile_rows, int masked)
 {
     const int n = *n_tree_rows;
@@ -43,6 +43,10 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) start_tree(
     for (int j = threadIdx.x; j < n_used; j += blockDim.x) used[features[j]] = 1;
     if (masked && threadIdx.x < WARP) draw_columns(*growth, 0, 0, 0, masks, n_used);
     if (threadIdx.x != 0) return;
+    if (CONSTRAINED) {  // the root's leaves may have any weight
+        bounds[0] = no_split();
+        bounds[1] = -no_split();
+    }
     Node root = {};
     root.end = n;
     root.left = root.right = -1;
@@ -97,8 +101,8 @@ __device__ __forceinline__ void adopt_pairs(
 // and is asked again. A warp takes a node.
 __device__ __forceinline__ void adopt_level(
     Node* nodes, u64* ranks, int n_nodes, const Split* splits, int n_used, const int* n_bins,
-    const i64* pool, const int* count_pool, int n_features,
-    const Growth& p, int* free_slots, int& n_free, int* warp_sums)
+    const i64* pool, const int* count_pool, const int* directions, const double* bounds,
+    int n_features, const Growth& p, int* free_slots, int& n_free, int* warp_sums)
 {
     __shared__ int winner;
     if (threadIdx.x < WARP) {
@@ -140,14 +144,15 @@ __device__ __forceinline__ void adopt_level(
         node.split = split;
         node.split.feature = -1;
         const bool no_missing_here = pool[at] == 0;
-        double score = cut_score(left, node.sums, p);
+        double score = limited_cut_score(left, node.sums, p,
+            limits_of(directions, bounds, i, split.feature), split.bin >= n_bins[split.feature]);
         if (COUNT_ROWS
             && !(n_left >= p.min_samples_leaf
                 && node.end - node.begin - n_left >= p.min_samples_leaf))
             score = no_split();
         // "all values left" does not divide a node without missing values
         if (score > no_split() && !(split.bin == n_bins[split.feature] && no_missing_here)) {
-            node.split.gain = score - packed_score(node.sums, p);
+            node.split.gain = score - node_score(node.sums, p, bounds, i);
             node.split.left = left;
             node.split.feature = split.feature;
         }
@@ -234,6 +239,7 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) choose(
     int* chosen,        // [max_open]
     int* chosen_tiles,  // [max_open + 1]: borders of their tiles
     int* n_left,        // [max_open]: rows that go left, counted by the next kernel
+    const int* directions, const double* bounds,
     int n_chunks, int n_used, int n_features, int tile_rows)
 {
     __shared__ int warp_sums[GROWTH_THREADS / WARP];
@@ -245,8 +251,8 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) choose(
     int n_free = before.n_free;
     if (before.n_pairs > 0) {
         if (p.order == SYMMETRIC)
-            adopt_level(nodes, ranks, n_nodes, splits, n_used, n_bins, pool, count_pool, n_features,
-                p, free_slots, n_free, warp_sums);
+            adopt_level(nodes, ranks, n_nodes, splits, n_used, n_bins, pool, count_pool, directions,
+                bounds, n_features, p, free_slots, n_free, warp_sums);
         else
             adopt_pairs(nodes, ranks, pairs, before.n_pairs, splits, n_chunks, p, free_slots,
                 n_free, warp_sums);

@@ -103,6 +103,7 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) sum_children(
 extern "C" __global__ void __launch_bounds__(LEAF_THREADS, 1) leaf_values(
     const Node* nodes, const State* state, const Growth* growth, const i64* sums,
     double learning_rate,
+    const double* bounds,  // [max_nodes][2], not read if nothing is constrained
     double* values,      // [max_nodes]
     Node* kept_nodes,    // [max_nodes] of this tree
     double* kept_values, double* kept_cover, int* kept_size)
@@ -112,7 +113,9 @@ extern "C" __global__ void __launch_bounds__(LEAF_THREADS, 1) leaf_values(
     for (int i = first; i < n_nodes; i += gridDim.x * blockDim.x) {
         const double g = (double)sums[2 * i] * p.fine_gradient_unit,
             h = (double)sums[2 * i + 1] * p.fine_hessian_unit;
-        values[i] = learning_rate * leaf_weight(g, h, p);
+        double weight = leaf_weight(g, h, p);
+        if (CONSTRAINED) weight = within(weight, bounds[2 * i], bounds[2 * i + 1]);
+        values[i] = learning_rate * weight;
         kept_values[i] = values[i];
         kept_cover[i] = h;
         kept_nodes[i] = nodes[i];

@@ -42,8 +42,9 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) count_lefts(
 // block call it.
 __device__ __forceinline__ void settle(
     Node* nodes, State* state, const Growth* growth, Pair* pairs, u64* ranks, const int* chosen,
-    const int* n_left, int* free_slots, u8* masks, int* built, int* built_tiles, int n_used,
-    int tile_rows, int masked, int* warp_sums)
+    const int* n_left, int* free_slots, u8* masks, int* built, int* built_tiles,
+    const int* n_bins, const int* directions, double* bounds, int n_used, int tile_rows,
+    int masked, int* warp_sums)
 {
     // the tree is finished, and choose has said that nothing is due
     if (state->n_chosen == 0) return;
@@ -76,6 +77,7 @@ __device__ __forceinline__ void settle(
             child.end = parent.end;
             nodes[left_id + 1] = child;
             ranks[left_id] = ranks[left_id + 1] = 0;
+            if (CONSTRAINED) hand_down(directions, bounds, parent, chosen[c], n_bins, p);
             if (goes_on) {
                 const bool left_is_small = n_left[c] <= child.end - child.begin;
                 const Pair pair = {left_is_small ? left_id : left_id + 1,
@@ -120,13 +122,14 @@ __device__ __forceinline__ void settle(
 extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) divide_nodes(
     const u8* bins, int* rows, Node* nodes, State* state, const Growth* growth, Pair* pairs,
     u64* ranks, const int* chosen, const int* chosen_tiles, const int* tile_lefts,
-    const int* n_left, int* free_slots, u8* masks, int* built, int* built_tiles, i64 n_rows,
-    int n_used, int tile_rows, int masked)
+    const int* n_left, int* free_slots, u8* masks, int* built, int* built_tiles,
+    const int* n_bins, const int* directions, double* bounds, i64 n_rows, int n_used,
+    int tile_rows, int masked)
 {
     __shared__ int warp_sums[PARTITION_WARPS];
     if (blockIdx.x == 0) {
         settle(nodes, state, growth, pairs, ranks, chosen, n_left, free_slots, masks, built,
-            built_tiles, n_used, tile_rows, masked, warp_sums);
+            built_tiles, n_bins, directions, bounds, n_used, tile_rows, masked, warp_sums);
         return;
     }
     const int n_chosen = state->n_chosen, n_tiles = chosen_tiles[n_chosen];

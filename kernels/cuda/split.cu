@@ -34,7 +34,7 @@ __device__ __forceinline__ bool enough_rows(int n_left, i64 n, const Growth& p) 
 // the sums of its left side.
 __device__ __forceinline__ Best scan_feature(
     const i64* cells, const int* counts, int n_bins, i64 total, i64 n_rows, const Growth& p,
-    i64& left, i64& missing)
+    const Limits& limits, i64& left, i64& missing)
 {
     const int lane = threadIdx.x & (WARP - 1), first = lane * BINS_PER_LANE;
     i64 prefix[BINS_PER_LANE], own_sum = 0;
@@ -61,10 +61,12 @@ __device__ __forceinline__ Best scan_feature(
         const i64 sums = before + prefix[k];
         const int n_left = COUNT_ROWS ? count_before + count_prefix[k] : 0;
         if (!COUNT_ROWS || enough_rows(n_left, n_rows, p))
-            best = better(best, Best{cut_score(sums, total, p), 2 * bin});
+            best = better(best,
+                Best{limited_cut_score(sums, total, p, limits, bin >= n_bins), 2 * bin});
         if (any_missing && bin < n_bins
             && (!COUNT_ROWS || enough_rows(n_left + missing_count, n_rows, p)))
-            best = better(best, Best{cut_score(sums + missing, total, p), 2 * bin + 1});
+            best = better(best,
+                Best{limited_cut_score(sums + missing, total, p, limits, false), 2 * bin + 1});
     }
     best = warp_best(best);
     const int bin = best.key >> 1;
@@ -97,6 +99,8 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
     i64* pool,
     int* count_pool,
     Split* best_splits,   // [2 * max_pairs][gridDim.y]
+    const int* directions,  // [n_features], not read if nothing is constrained
+    const double* bounds,   // [max_nodes][2], the same
     int n_used,
     int n_features,
     int chunk_features,   // features of a block
@@ -144,10 +148,11 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
         for (int side = 0; side < 2; side++) {  // a constant bound: the arrays stay in registers
             if (side >= n_sides) continue;
             if (masked && masks[(i64)(2 * which + side) * n_used + j] == 0) continue;
-            const Node& node = nodes[side == 0 ? pair.small : pair.large];
+            const int id = side == 0 ? pair.small : pair.large;
+            const Node& node = nodes[id];
             i64 left, missing;
             const Best of_feature = scan_feature(cells[side], counts[side], n_bins[f], totals[side],
-                node.end - node.begin, p, left, missing);
+                node.end - node.begin, p, limits_of(directions, bounds, id, f), left, missing);
             // features ascend: the lowest of equals stays
             if (of_feature.score > best[side].score) {
                 best[side] = of_feature;
@@ -176,10 +181,11 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
             winner = w;
     }
     const double score = bests[side][winner].score;
-    const double gain = score - packed_score(totals[side], p);
+    const double gain = score
+        - node_score(totals[side], p, bounds, side == 0 ? pair.small : pair.large);
     Split out = splits[side][winner];
     out.gain = gain;
-    if (!(score > no_split() && gain > p.min_split_gain && gain > NOISE * score)) {
+    if (!(score > no_split() && gain > p.min_split_gain && gain > NOISE * fabs(score))) {
         out.gain = 0.0;
         out.feature = -1;
     }
@@ -199,6 +205,7 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
     i64* pool,
     int* count_pool,
     Split* best_splits,  // [n_used]
+    const int* directions, const double* bounds,  // as in scan_pairs
     int n_features,
     int masked)
 {
@@ -258,13 +265,15 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
         const i64 missing = missing_sums;
         const int missing_count = missing_counts;
         const bool has_missing = missing != 0 || missing_count != 0;
-        const double parent = packed_score(total, p);
-        size += parent;
+        const double parent = node_score(total, p, bounds, i);
+        const Limits limits = limits_of(directions, bounds, i, f);
+        size += fabs(parent);
         left_hessian += hessian_of(left);
         all_hessian += hessian_of(total);
         if (bin >= 1 && bin <= last - (has_missing ? 0 : 1)) {
             double score = no_split();
-            if (!COUNT_ROWS || enough_rows(n_left, n_rows, p)) score = cut_score(left, total, p);
+            if (!COUNT_ROWS || enough_rows(n_left, n_rows, p))
+                score = limited_cut_score(left, total, p, limits, bin >= last);
             if (score > no_split()) {  // a cut that this node may not take leaves it whole
                 gain[0] += score - parent;
                 // both directions are the same cut here
@@ -272,7 +281,7 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
             }
             if (has_missing && bin < last
                 && (!COUNT_ROWS || enough_rows(n_left + missing_count, n_rows, p))) {
-                const double other = cut_score(left + missing, total, p);
+                const double other = limited_cut_score(left + missing, total, p, limits, false);
                 if (other > no_split()) gain[1] += other - parent;
             }
         }

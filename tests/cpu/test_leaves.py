@@ -51,7 +51,7 @@ def test_sums_by_labels_are_those_of_the_rows_the_tree_was_grown_on(tree, rng):
         expected = [(g * weight)[own].sum(), (h * weight)[own].sum(), len(own)]
         assert sums[leaf].tolist() == expected
     values, cover = np.empty(5), np.empty(5)
-    leaf_values(nodes, sums, growth, 0.5, values, cover)
+    leaf_values(nodes, sums, growth, 0.5, None, values, cover)
     assert sums[0].tolist() == [(g * weight)[rows].sum(), (h * weight)[rows].sum(), len(rows)]
     np.testing.assert_allclose(values, -0.5 * sums[:, 0] / (sums[:, 1] + 1.0))
     np.testing.assert_array_equal(cover, sums[:, 1])

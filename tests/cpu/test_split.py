@@ -28,7 +28,16 @@ def scores_of(cells, growth, counts=None):
     n = 0 if counts is None else int(counts.sum())
     room = None if counts is None else np.empty(N_BINS + 1, np.int32)
     ends = score(
-        cells, counts, N_BINS, cells.sum(), n, growth, np.empty(N_BINS + 1, np.int64), room, scores
+        cells,
+        counts,
+        N_BINS,
+        cells.sum(),
+        n,
+        growth,
+        None,
+        np.empty(N_BINS + 1, np.int64),
+        room,
+        scores,
     )
     return scores, ends
 

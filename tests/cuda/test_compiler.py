@@ -80,6 +80,15 @@ def test_compiles_without_spills_as_the_table_says(version, architecture, file):
     assert measured == table[version][f"sm_{architecture}"][file]
 
 
+@pytest.mark.parametrize("file", ["split", "partition", "growth", "leaves"])
+@pytest.mark.parametrize(("version", "architecture"), [("cu12", 80), ("cu12", 120)])
+def test_monotone_features_cost_no_spills(version, architecture, file):
+    source = compiler.source(file, 16, True, constrained=True)
+    _, log = compilers.compile_cubin(version, source, architecture, compiler.OPTIONS)
+    assert all(spilled == 0 for _, spilled, _ in compiling.usage(log).values())
+    assert "fma." not in compilers.compile_ptx(version, source, architecture, compiler.OPTIONS)
+
+
 @pytest.mark.parametrize("architecture", [80, 90])
 def test_the_histogram_kernel_fills_half_a_multiprocessor(architecture):
     table = json.loads(TABLE.read_text())

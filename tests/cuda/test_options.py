@@ -76,6 +76,7 @@ BOOSTING = [
     {"colsample_bytree": 0.5},
     {"colsample_bylevel": 0.5},
     {"colsample_bynode": 0.5},
+    {"monotone_constraints": {0: -1, 2: 1}},
     {"early_stopping_rounds": 1, "learning_rate": 1.0, "n_estimators": 8},
     {"eval_metric": "mae"},
     {"eval_metric": "error"},
@@ -180,6 +181,11 @@ TOGETHER = {
         {"max_depth": 17, "grow_policy": "symmetric"},
         {"early_stopping_rounds": 5, "eval_set": False},
         {"objective": "exponential", "classes": 3},
+        {"monotone_constraints": {0: 1}, "classes": 3},
+        {"monotone_constraints": {"age": 1}},
+        {"monotone_constraints": {7: 1}},
+        {"monotone_constraints": [1, 0]},
+        {"monotone_constraints": {0: 2}},
     ],
     "Decision trees": [
         {"max_bins": 16, "splitter": "exact"},
@@ -431,6 +437,7 @@ NAMES_OF_OPTIONS = {
     "bylevel": "`colsample_bylevel`",
     "bynode": "`colsample_bynode`",
     "early": "`early_stopping_rounds`",
+    "monotone": "`monotone_constraints`",
 }
 
 

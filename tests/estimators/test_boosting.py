@@ -3,8 +3,9 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.datasets import make_multilabel_classification
+from sklearn.datasets import load_breast_cancer, load_diabetes, make_multilabel_classification
 from sklearn.model_selection import TimeSeriesSplit, cross_val_score
 from sklearn.multioutput import MultiOutputClassifier
 
@@ -177,3 +178,105 @@ def test_a_subsample_of_nothing_is_one_row(data, device, monkeypatch):
     cpu = GPUBoostRegressor(n_estimators=30, subsample=1e-9).fit(x, y)
     assert cpu.fingerprint() == model.fingerprint()
     assert len({float(tree.value[0, 0]) for tree in cpu.ensemble_.trees}) > 20  # not always one
+
+
+# --- monotone features
+
+
+def pairs_out_of_order(model, x, feature, direction, rng, n=10_000):
+    """Pairs of rows that differ in one feature alone, and whose scores are in the wrong order."""
+    low = x[rng.integers(0, len(x), n)]
+    high = low.copy()
+    values = rng.choice(x[~np.isnan(x[:, feature]), feature], (n, 2))
+    values += rng.normal(size=(n, 2)) * values.std() * rng.integers(0, 2, (n, 1))
+    low[:, feature], high[:, feature] = values.min(axis=1), values.max(axis=1)
+    score = getattr(model, "decision_function", model.predict)
+    return int((direction * (score(high) - score(low)) < 0).sum())
+
+
+def noisy(rng):
+    """Rows whose targets go up and down along the features, gaps, and weights."""
+    x = rng.normal(size=(600, 5))
+    y = np.sin(3 * x[:, 0]) + x[:, 1] * x[:, 2] + x[:, 3] ** 2 + 0.3 * rng.normal(size=600)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    return x, y, rng.exponential(size=600)
+
+
+POLICIES = ["depthwise", "leafwise", "symmetric"]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("kind", [GPUBoostRegressor, GPUBoostClassifier])
+def test_scores_are_monotone(kind, policy, rng):
+    x, y, weight = noisy(rng)
+    if kind is GPUBoostClassifier:
+        y = y > np.median(y)
+    options = {"n_estimators": 40, "learning_rate": 0.3, "grow_policy": policy}
+    directions = {0: 1, 1: -1, 3: 1}
+    model = kind(monotone_constraints=directions, **options).fit(x, y, sample_weight=weight)
+    free = kind(**options).fit(x, y, sample_weight=weight)
+    for feature, direction in directions.items():
+        assert pairs_out_of_order(model, x, feature, direction, rng) == 0
+        assert pairs_out_of_order(free, x, feature, direction, rng) > 100
+        assert (model.feature_importances_[feature]) > 0
+    assert pairs_out_of_order(model, x, 2, 1, rng) > 100
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"reg_alpha": 0.5, "reg_lambda": 0.0},
+        {"max_delta_step": 0.2, "min_samples_leaf": 5},
+        {"subsample": 0.5, "colsample_bynode": 0.6, "max_bins": 9},
+        {"learning_rate": 1.7, "min_child_weight": 0.0},
+    ],
+    ids=str,
+)
+def test_scores_of_real_data_are_monotone(policy, options, rng):
+    x, y = load_diabetes(return_X_y=True)
+    directions = rng.integers(-1, 2, x.shape[1])
+    model = GPUBoostRegressor(
+        n_estimators=40, grow_policy=policy, monotone_constraints=directions, **options
+    ).fit(x, y)
+    for feature in np.flatnonzero(directions):
+        assert pairs_out_of_order(model, x, feature, directions[feature], rng, 3000) == 0
+
+
+def test_a_monotone_target_is_learned_as_well_as_without_constraints():
+    x, y = load_breast_cancer(return_X_y=True)
+    options = {"n_estimators": 60, "max_depth": 3}
+    rises = GPUBoostClassifier(monotone_constraints=[-1] * x.shape[1], **options)
+    free = GPUBoostClassifier(**options)
+    assert cross_val_score(rises, x, y).mean() > cross_val_score(free, x, y).mean() - 0.02
+
+
+def test_features_that_are_named_free_change_nothing(data):
+    x, y = data
+    model = GPUBoostRegressor(n_estimators=3).fit(x, y)
+    free = GPUBoostRegressor(n_estimators=3, monotone_constraints={0: 0, 2: 0}).fit(x, y)
+    assert free.fingerprint() == model.fingerprint()
+
+
+def test_monotone_features_by_name(data):
+    x, y = data
+    frame = pd.DataFrame(x, columns=["a", "b", "c"])
+    by_name = GPUBoostRegressor(n_estimators=3, monotone_constraints={"a": -1}).fit(frame, y)
+    by_number = GPUBoostRegressor(n_estimators=3, monotone_constraints=[-1, 0, 0]).fit(x, y)
+    np.testing.assert_array_equal(by_name.predict(frame), by_number.predict(x))
+    assert not (by_name.ensemble_.trees[0].feature == 0).any()  # the target rises along it
+
+
+def test_gaps_are_divided_from_values_in_any_direction():
+    """Missing values have no place among the values of a monotone feature."""
+    x = np.repeat([1.0, np.nan], 50)[:, None]
+    for high in (0.0, 1.0):
+        model = GPUBoostRegressor(n_estimators=1, monotone_constraints=[1])
+        model.fit(x, np.repeat([high, 1.0 - high], 50))
+        assert (model.predict([[1.0]]) > model.predict([[np.nan]])) == (high == 1.0)
+
+
+def test_three_classes_have_no_monotone_scores(data):
+    x, signal = data
+    with pytest.raises(ValueError, match="monotone_constraints .* y has 3 classes"):
+        GPUBoostClassifier(monotone_constraints={0: 1}).fit(x, np.digitize(signal, [-0.5, 0.5]))

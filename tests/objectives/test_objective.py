@@ -358,6 +358,7 @@ def test_leaf_values_from_rows(rows):
         {"subsample": 0.5},
         {"grow_policy": "leafwise", "max_depth": None, "max_leaves": 20},
         {"grow_policy": "symmetric", "max_depth": 6, "reg_lambda": 0.0},
+        {"monotone_constraints": {0: 1, 1: -1}},
         {"max_depth": 12, "min_child_weight": 0.0},  # room for more than 256 leaves
     ],
 )
