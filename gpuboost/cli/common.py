@@ -51,18 +51,31 @@ def say(text: str = "", head: str = "", colour: str = "") -> None:
     write_line(sys.stderr, text, head, colour)
 
 
-def note(text: str) -> None:
-    """What people should know about their data."""
-    say(text, "note: ", YELLOW)
-
-
 def warn(text: str) -> None:
     """What may be wrong."""
     say(text, "warning: ", YELLOW)
 
 
-def nothing(text: str = "") -> None:
-    """What ``--quiet`` says."""
+class Voice:
+    """What a command says beside its result, for people; nothing with ``--quiet``."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+
+    def tell(self, text: str) -> None:
+        """What is going on."""
+        if not self.quiet:
+            say(text)
+
+    def note(self, text: str) -> None:
+        """What people should know about their data."""
+        if not self.quiet:
+            say(text, "note: ", YELLOW)
+
+    def warn(self, text: str) -> None:
+        """What may be wrong."""
+        if not self.quiet:
+            warn(text)
 
 
 def show(text: str = "", head: str = "", colour: str = "") -> None:

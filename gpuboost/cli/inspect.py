@@ -139,6 +139,8 @@ def _print(record: dict[str, Any], kind: str, top: int) -> None:
     if record["table"] is not None:
         text = ", ".join(record["categories"])
         rows["features"] += f", text: {_cut(text, 80)}" if text else ""
+        if formats := record["table"]["formats"]:
+            rows["formats"] = _cut(", ".join(f"{n}: {f}" for n, f in formats.items()), 100)
         rows["target"] = f"{record['table']['target']} ({record['table']['task']})"
     if record["classes"] is not None:
         rows["classes"] = _cut(", ".join(map(str, record["classes"])), 100)

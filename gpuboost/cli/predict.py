@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.cli.common import JSON_OPTION, CliError, Options, note, nothing, say, write_json
+from gpuboost.cli.common import JSON_OPTION, CliError, Options, Voice, write_json
 from gpuboost.cli.data_options import (
     ABOUT_TABLES,
     TABLE_OPTIONS,
@@ -76,7 +76,7 @@ OPTIONS: Options = {
 
 def run(args: argparse.Namespace) -> int:
     """Read, predict and write in turns."""
-    tell, inform = (nothing, nothing) if args.quiet else (say, note)
+    voice = Voice(args.quiet)
     if args.json and args.out == "-":
         raise CliError(
             "--json and the predictions cannot both go to standard output: use --out FILE"
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     methods = _methods(on_numbers(model), args)
     begin = time.perf_counter()
     with open_with_options(args.data, args, keep=False) as table:
-        columns = _columns(model, table, names(args.drop), inform)
+        columns = _columns(model, table, names(args.drop), voice)
         kept = names(args.id)
         check_columns(table.source.label, kept, table.names)
         n_rows = 0
@@ -103,9 +103,9 @@ def run(args: argparse.Namespace) -> int:
             "spreadsheets run as formulas; --escape-formulas puts ' before them"
         )
     for text in notes:
-        inform(text)
+        voice.note(text)
     seconds = time.perf_counter() - begin
-    tell(
+    voice.tell(
         f"{n_rows:,} rows predicted in {seconds:.2f} s"
         + ("" if args.out == "-" else f": {args.out}")
     )
@@ -140,7 +140,7 @@ def _methods(model: Any, args: argparse.Namespace) -> dict[str, Any]:
 # --- columns
 
 
-def _columns(model: Any, table: Table, drop: list[str], inform: Any) -> ModelColumns:
+def _columns(model: Any, table: Table, drop: list[str], voice: Voice) -> ModelColumns:
     """Which columns of the table are the model's features."""
     where, schema = table.source.label, getattr(model, "table_", None)
     check_columns(where, drop, table.names)
@@ -164,9 +164,15 @@ def _columns(model: Any, table: Table, drop: list[str], inform: Any) -> ModelCol
         target = None if schema is None else schema.target
         extra = [name for name in table.names if name not in {*chosen, target}]
         if extra:
-            inform(f"ignored columns: {shortened(extra)}")
+            voice.note(f"ignored columns: {shortened(extra)}")
     categories = ensemble_of(model).features.categories
-    return ModelColumns(chosen, {chosen[f]: values for f, values in categories.items()})
+    formats = {} if schema is None else schema.formats
+    return ModelColumns(
+        chosen,
+        {chosen[f]: values for f, values in categories.items()},
+        {name: form for name, form in formats.items() if name in chosen},
+        where,
+    )
 
 
 def _blocks(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import time
 from typing import Any
 
 import numpy as np
 
 from gpuboost.backend import automatic_device, n_threads
-from gpuboost.cli.common import JSON_OPTION, CliError, Options, note, nothing, say, write_json
+from gpuboost.cli.common import JSON_OPTION, CliError, Options, Voice, write_json
 from gpuboost.cli.data_options import (
     ABOUT_TABLES,
     TABLE_OPTIONS,
@@ -20,12 +21,20 @@ from gpuboost.cli.data_options import (
     open_with_options,
     without_name_warnings,
 )
+from gpuboost.cli.measure import (
+    cross_validate,
+    fit,
+    fold_numbers,
+    mean_and_spread,
+    metrics_of,
+    number_of_folds,
+)
 from gpuboost.cli.parameters import MODELS, check_parameters, make_model, read_parameters
 from gpuboost.estimators.base import name_columns
 from gpuboost.model.table_schema import TableSchema
-from gpuboost.objectives import scores
 from gpuboost.optional import load
 from gpuboost.report import write_report
+from gpuboost.report.leakage import suspects
 from gpuboost.tables import Part, TrainingData, read_training, read_validation
 from gpuboost.tables.errors import check_columns, shortened
 from gpuboost.tables.target import TASKS, Target, codes_of, settle_target
@@ -34,10 +43,14 @@ SUMMARY = "train a model on a table: writes model.gb"
 DESCRIPTION = """\
 Trains a model on a table and writes it to a file. The task is found from the target: text, true and
 false, two whole numbers, or up to 20 whole numbers with ten rows for each on average are classes;
-other numbers are regression. What was found is printed; --task overrides it.
+other numbers are regression. What was found is printed; --task overrides it. Labels keep their text
+if some begin with 0: 01 and 1 are two classes. More than 100 texts are taken for classes only with
+--task multiclass. A warning names columns that alone nearly tell the target, which may be leakage.
 
 Without --valid a tenth of the rows, drawn at random but always the same ones, is held out to
 measure the model on, and the model is trained on the others. --valid-fraction 0 trains on all rows.
+With --cv K the scores come from K models instead, each measured on rows that it was not trained on,
+with the same share of every class; the model that is written is trained on all rows.
 Rows without a target are left out.
 """
 EPILOG = f"""\
@@ -53,6 +66,7 @@ examples:
   gpuboost train sales.csv --target price n_estimators=500 learning_rate=0.05 --out price.gb --report price.html
   gpuboost train train.parquet --target label --valid valid.parquet n_estimators=5000 early_stopping_rounds=50
   gpuboost train people.csv.gz --target income --drop id,name --weight w --model forest
+  gpuboost train sales.csv --target price --cv 5 --text zip
   zcat big.csv.gz | gpuboost train - --target y --json > result.json
 """
 #: Share of the rows that is held out unless something else was asked for, and the rows from which
@@ -60,6 +74,15 @@ examples:
 HELD_OUT, ENOUGH_ROWS = 0.1, 200
 #: Training rows that metrics are computed on, from the first one.
 SCORED_ROWS = 100_000
+#: What columns are read as, one of them and several.
+KINDS = {
+    "number": ("number", "numbers"),
+    "bool": ("true or false", "true or false"),
+    "date": ("date, in seconds since 1970", "dates, in seconds since 1970"),
+    "clock": ("time, in seconds", "times, in seconds"),
+    "text": ("text", "texts"),
+    "empty": ("without a value", "without a value"),
+}
 OPTIONS: Options = {
     "data": {"metavar": "DATA", "help": "the table to train on; - for standard input"},
     "parameters": {"metavar": "key=value", "nargs": "*", "help": "parameters of the model"},
@@ -83,8 +106,17 @@ OPTIONS: Options = {
         "type": float,
         "help": "share of the rows to hold out for that (default: 0.1)",
     },
+    "--cv": {
+        "metavar": "K",
+        "type": number_of_folds,
+        "help": "measure by K-fold cross-validation; the model is then trained on all rows",
+    },
     "--params": {"metavar": "FILE", "help": "a TOML file of parameters"},
     "--drop": {"metavar": "COLUMNS", "help": "columns to leave out, with commas between them"},
+    "--text": {
+        "metavar": "COLUMNS",
+        "help": "columns to read as text even if they hold numbers or dates",
+    },
     "--weight": {"metavar": "COLUMN", "help": "the column of weights"},
     **TABLE_OPTIONS,
     "--out": {
@@ -100,8 +132,7 @@ OPTIONS: Options = {
 
 def run(args: argparse.Namespace) -> int:
     """Read, train, measure, write."""
-    tell = nothing if args.quiet else say
-    inform = nothing if args.quiet else note
+    voice = Voice(args.quiet)
     fraction = _held_out_share(args)
     parameters = read_parameters(args.params, args.parameters)
     check_parameters(
@@ -114,39 +145,43 @@ def run(args: argparse.Namespace) -> int:
         for module in ("jinja2", "matplotlib"):  # if one is missing, not after the long work
             load(module, "--report")
     begin = time.perf_counter()
-    data, target, schema = _read(args, fraction, parameters, tell, inform)
-    valid, y_valid = _validation(args, data, target, schema, tell, inform)
+    data, target, schema = _read(args, fraction, parameters, voice)
+    valid, y_valid = _validation(args, data, target, schema, voice)
     if valid is None and parameters.get("early_stopping_rounds") is not None:
         raise CliError(
             f"early_stopping_rounds needs rows to watch; {len(data.train.x)} rows are too few "
             "to hold some out: use --valid"
         )
     read = time.perf_counter()
-    model = _prepared(args, parameters, data, target)
+    leaking = _leaking(data, target, schema.target, voice)
+    cv = _cross_validation(args, parameters, data, target, (valid, y_valid), voice)
+    begun = time.perf_counter()
+    model = _prepared(args, parameters, data, target, int(not args.quiet))
     device = (
         automatic_device(data.train.x.size)
         if model.device == "auto" and args.model == "boost"
         else model.device
     )
     device = "cpu" if device == "auto" else device
-    tell(f"model: {type(model).__name__} on {device}, {n_threads(model.n_jobs)} threads")
-    _fit(model, data.train, target.train, valid, y_valid)
+    voice.tell(f"model: {type(model).__name__} on {device}, {n_threads(model.n_jobs)} threads")
+    fit(model, data.train, target.train, valid, y_valid)
     fitted = time.perf_counter()
     weight = None if data.train.weight is None else data.train.weight[:SCORED_ROWS]
     metrics = {
-        "train": _scores(model, data.train.x[:SCORED_ROWS], target.train[:SCORED_ROWS], weight)
+        "train": metrics_of(model, data.train.x[:SCORED_ROWS], target.train[:SCORED_ROWS], weight)
     }
     if valid is not None and y_valid is not None:
-        metrics["valid"] = _scores(model, valid.x, y_valid, valid.weight)
+        metrics["valid"] = metrics_of(model, valid.x, y_valid, valid.weight)
     _give_names(model, schema, target, data.text, parameters)
     with naming(args.out):
         model.save_model(args.out)
-    timings = {"read": read - begin, "fit": fitted - read}
+    timings = {"read": read - begin, "fit": fitted - begun}
     record = _record(args, data, target, schema, valid, model, device, metrics, timings)
-    _tell_result(record, tell)
+    record |= {"leakage": leaking, "cv": cv}
+    _tell_result(record, voice)
     if args.report is not None:
         _write_report(args, model, data, target, valid, y_valid, timings)
-        tell(f"wrote {args.report}")
+        voice.tell(f"wrote {args.report}")
     if args.json:
         write_json(record)
     return 0
@@ -162,14 +197,14 @@ def _held_out_share(args: argparse.Namespace) -> float:
             )
         return 0.0
     if fraction is None:
-        return HELD_OUT
+        return HELD_OUT if args.cv is None else 0.0
     if not 0.0 <= fraction < 1.0:
         raise CliError(f"--valid-fraction must be at least 0 and less than 1; got {fraction:g}")
     return float(fraction)
 
 
 def _read(
-    args: argparse.Namespace, fraction: float, parameters: dict[str, Any], tell: Any, inform: Any
+    args: argparse.Namespace, fraction: float, parameters: dict[str, Any], voice: Voice
 ) -> tuple[TrainingData, Target, TableSchema]:
     """The table, and what its target asks for."""
     with open_with_options(args.data, args) as table:
@@ -179,11 +214,12 @@ def _read(
                 "--target is missing: which column is to be predicted? The columns are "
                 f"{shortened(table.names)}"
             )
-        seed = parameters.get("random_state")
         wanted = {
             "weight": args.weight,
             "drop": names(args.drop),
-            "seed": seed if isinstance(seed, int) else 0,
+            "text": names(args.text),
+            "task": args.task,
+            "seed": _seed(parameters),
         }
         data = read_training(table, name, fraction=fraction, verbose=int(not args.quiet), **wanted)
         if (
@@ -192,28 +228,29 @@ def _read(
             and data.valid is not None
             and len(data.train.x) + len(data.valid.x) < ENOUGH_ROWS
         ):
-            tell(f"fewer than {ENOUGH_ROWS} rows: none is held out, the model is trained on all")
+            voice.tell(
+                f"fewer than {ENOUGH_ROWS} rows: none is held out, the model is trained on all"
+            )
             data = read_training(table, name, fraction=0.0, **wanted)
     target = settle_target(data, name, args.task)
-    schema = TableSchema(name, target.task, data.columns)
+    schema = TableSchema(name, target.task, data.columns, data.formats)
     n = len(data.train.x) + (0 if data.valid is None else len(data.valid.x))
-    tell(f"{table.source.label}: {n:,} rows, {len(data.columns):,} features, target {name!r}")
-    if data.text:
-        tell(f"text columns, whose values are numbered: {shortened(list(data.text))}")
+    voice.tell(f"{table.source.label}: {n:,} rows, {len(data.columns):,} features, target {name!r}")
+    voice.tell(f"columns: {_columns_by_kind(data)}")
     if data.n_without_target:
-        inform(f"{data.n_without_target:,} rows without a value of {name!r} were left out")
+        voice.note(f"{data.n_without_target:,} rows without a value of {name!r} were left out")
     for text in data.notes:
-        inform(text)
+        voice.note(text)
     override = " (--task changes it)" if args.task == "auto" else ""
     classes = "" if target.classes is None else f", {len(target.classes)} classes"
-    tell(f"task: {target.task}{classes}: {target.reason}{override}")
+    voice.tell(f"task: {target.task}{classes}: {target.reason}{override}")
     if data.valid is not None:
-        tell(
+        voice.tell(
             f"held out: {len(data.valid.x):,} rows, to measure the model on (--valid-fraction "
             "0 trains on all)"
         )
     if target.n_unknown:
-        inform(
+        voice.note(
             f"{target.n_unknown:,} held-out rows have a class that no other row has, and "
             "were left out"
         )
@@ -225,8 +262,7 @@ def _validation(
     data: TrainingData,
     target: Target,
     schema: TableSchema,
-    tell: Any,
-    inform: Any,
+    voice: Voice,
 ) -> tuple[Part | None, np.ndarray | None]:
     """Rows to measure the model on: those of the table for that, or those that were held out."""
     if args.valid is None:
@@ -236,20 +272,90 @@ def _validation(
         part, notes = read_validation(
             table, schema, data.text, data.target_values, args.weight, int(not args.quiet)
         )
-    tell(f"{args.valid}: {len(part.x):,} rows, to measure the model on")
+    voice.tell(f"{args.valid}: {len(part.x):,} rows, to measure the model on")
     for text in notes:
-        inform(f"{args.valid}: {text}")
+        voice.note(f"{args.valid}: {text}")
     return part, codes_of(part.y, target, data, args.valid)
 
 
+def _columns_by_kind(data: TrainingData) -> str:
+    """What the features were read as: numbers by their count, others by their names, too."""
+    by_kind: dict[str, list[str]] = {}
+    for name in data.columns:
+        by_kind.setdefault(data.kinds[name], []).append(name)
+    parts = []
+    for kind, (one, several) in KINDS.items():
+        columns = by_kind.get(kind, [])
+        named = f" ({shortened(columns)})" if kind != "number" else ""
+        if columns:
+            parts.append(f"{len(columns):,} {one if len(columns) == 1 else several}{named}")
+    return ", ".join(parts)
+
+
+def _leaking(data: TrainingData, target: Target, name: str, voice: Voice) -> dict[str, str]:
+    """Features that alone nearly tell the target, and how much they do."""
+    found = suspects(data.train.x, target.train, target.classes is not None)
+    leaking = {data.columns[suspect.feature]: suspect.extent for suspect in found}
+    for feature, extent in leaking.items():
+        voice.warn(
+            f"column {feature!r} alone nearly tells {name!r}: {extent}. If it is not known when "
+            f"the model is used, this is leakage: train again with --drop {shlex.quote(feature)}"
+        )
+    return leaking
+
+
+def _cross_validation(
+    args: argparse.Namespace,
+    parameters: dict[str, Any],
+    data: TrainingData,
+    target: Target,
+    watched: tuple[Part | None, np.ndarray | None],
+    voice: Voice,
+) -> dict[str, Any] | None:
+    """Metrics of K folds, if they were asked for."""
+    if args.cv is None:
+        return None
+    folds = fold_numbers(target.train, args.cv, _seed(parameters), target.classes is not None)
+    if (folds < 0).any():
+        voice.note(
+            f"{np.count_nonzero(folds < 0):,} rows are the only ones of their class: "
+            "they are in no fold, only trained on"
+        )
+
+    def make() -> Any:
+        return _prepared(args, parameters, data, target, verbose=0)
+
+    begin = time.perf_counter()
+    verbose = int(not args.quiet)
+    metrics = cross_validate(make, data.train, target.train, folds, watched, verbose)
+    voice.tell(f"cross-validation, {args.cv} folds, mean ± standard deviation:")
+    record = {}
+    for name, values in metrics.items():
+        mean, spread = mean_and_spread(values)
+        record[name] = {"mean": mean, "std": spread, "folds": values}
+        voice.tell(f"  {name} {mean:.6g} ± {spread:.2g}  ({', '.join(f'{v:.4g}' for v in values)})")
+    voice.tell(f"now a model is trained on all {len(folds):,} rows")
+    return {"folds": args.cv, "metrics": record, "seconds": time.perf_counter() - begin}
+
+
+def _seed(parameters: dict[str, Any]) -> int:
+    """The seed of draws that are not the model's."""
+    seed = parameters.get("random_state")
+    return seed if isinstance(seed, int) else 0
+
+
 def _prepared(
-    args: argparse.Namespace, parameters: dict[str, Any], data: TrainingData, target: Target
+    args: argparse.Namespace,
+    parameters: dict[str, Any],
+    data: TrainingData,
+    target: Target,
+    verbose: int,
 ) -> Any:
     """The estimator, which knows the text columns and whether to show progress."""
     model = make_model(args.model, target.task, parameters, target.classes)
     known = model.get_params(deep=False)
     if "verbose" in known and "verbose" not in parameters:
-        model.verbose = int(not args.quiet)
+        model.verbose = verbose
     if "categorical_features" in known:
         nominal = parameters.get("categorical_features", list(data.text) or None)
         if isinstance(nominal, list):  # the matrix has no names
@@ -263,16 +369,6 @@ def _prepared(
             ]
         model.categorical_features = nominal
     return model
-
-
-def _fit(
-    model: Any, train: Part, y: np.ndarray, valid: Part | None, y_valid: np.ndarray | None
-) -> None:
-    if valid is None or not hasattr(model, "eval_metric"):
-        model.fit(train.x, y, train.weight)
-    else:
-        weights = None if valid.weight is None else [valid.weight]
-        model.fit(train.x, y, train.weight, eval_set=(valid.x, y_valid), eval_sample_weight=weights)
 
 
 def _give_names(
@@ -298,27 +394,6 @@ def _give_names(
             }
 
 
-def _scores(
-    model: Any, x: np.ndarray, y: np.ndarray, weight: np.ndarray | None
-) -> dict[str, float]:
-    """Metrics by name; ``y`` holds places in ``model.classes_``, or numbers."""
-    if not hasattr(model, "classes_"):
-        prediction = model.predict(x)
-        metrics = {
-            "rmse": scores.rmse(y, prediction, weight),
-            "mae": scores.absolute_error(y, prediction, weight),
-            "r2": scores.r2(y, prediction, weight),
-        }
-        return {name: value for name, value in metrics.items() if not np.isnan(value)}
-    shares = model.predict_proba(x)
-    wrong = scores.error(y, shares.argmax(axis=1), weight)
-    metrics = {"logloss": scores.log_loss(y, shares, weight), "error": wrong}
-    if shares.shape[1] > 2:
-        return {f"m{name}": value for name, value in metrics.items()}
-    area = scores.auc(y, shares[:, 1], weight)
-    return metrics | ({"auc": area} if np.isfinite(area) else {})
-
-
 def _record(
     args: argparse.Namespace,
     data: TrainingData,
@@ -338,6 +413,8 @@ def _record(
         "rows_without_target": data.n_without_target,
         "features": len(schema.columns),
         "text_columns": list(data.text),
+        "kinds": data.kinds,
+        "formats": data.formats,
         "notes": data.notes,
         "target": schema.target,
         "task": schema.task,
@@ -358,16 +435,18 @@ def _record(
     return record
 
 
-def _tell_result(record: dict[str, Any], tell: Any) -> None:
+def _tell_result(record: dict[str, Any], voice: Voice) -> None:
     if "best_round" in record:
-        tell(f"best round: {record['best_round']} of {record['rounds']}")
+        voice.tell(f"best round: {record['best_round']} of {record['rounds']}")
     first = f"first {SCORED_ROWS:,} " if record["rows"] > SCORED_ROWS else ""
     rows = {"train": f"the {first}training rows", "valid": "rows not trained on"}
     for part, metrics in reversed(record["metrics"].items()):
         values = "  ".join(f"{name} {value:.6g}" for name, value in metrics.items())
-        tell(f"{values}  on {rows[part]}")
-    tell(f"read in {record['seconds']['read']:.2f} s, trained in {record['seconds']['fit']:.2f} s")
-    tell(
+        voice.tell(f"{values}  on {rows[part]}")
+    voice.tell(
+        f"read in {record['seconds']['read']:.2f} s, trained in {record['seconds']['fit']:.2f} s"
+    )
+    voice.tell(
         f"wrote {record['out']}: {record['bytes']:,} bytes, fingerprint "
         f"{record['fingerprint'][:16]}..."
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
+
+from gpuboost.data.formatted_values import is_format
 
 #: What a target may be.
 TASKS = ("binary", "multiclass", "regression")
@@ -16,11 +18,16 @@ class TableSchema:
     target: str
     task: Annotated[str, TASKS]
     columns: list[str]  # features, in the order of the model's
+    #: How columns write numbers and dates that are no plain ones, see formatted_values.py.
+    formats: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check every value."""
         if len(set(self.columns)) != len(self.columns):
             raise ValueError("the columns of a table must be distinct names")
+        for name, form in self.formats.items():
+            if name not in (*self.columns, self.target) or not is_format(form):
+                raise ValueError(f"the format of column {name!r} is not known: {form!r}")
 
     def features(self, frame: Any) -> Any:
         """Make the columns that the model wants of a pandas data frame, in its order.

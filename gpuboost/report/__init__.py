@@ -80,6 +80,7 @@ def write_report(
         only_train=X is None and train is not None,
         with_train=train is not None,
         weighted=rows is not None and rows.weighted,
+        leakage=sections.leakage(subject, list(sets.values())[-1].rows) if sets else [],
         data=sections.data(subject, rows, shares) if rows is not None else None,
         curves=sections.curves(subject, rows),
         metrics=sections.metrics(subject, sets) if sets else None,

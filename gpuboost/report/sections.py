@@ -16,6 +16,7 @@ from gpuboost.export.text import export_text
 from gpuboost.plots.style import shortened
 from gpuboost.report import figures, judge, summary
 from gpuboost.report.figures import Picture
+from gpuboost.report.leakage import suspects
 from gpuboost.report.subject import Answer, Output, Rows, Subject, printable
 from gpuboost.report.words import number, percent, seconds
 
@@ -90,6 +91,15 @@ def _mean_card(name: str, measures: list[dict[str, float]]) -> tuple[str, str, s
     values = [of_output[name] for of_output in measures if name in of_output]
     remark = f"mean of {len(values)} outputs" if len(measures) > 1 else ""
     return name, number(float(np.mean(values))), remark
+
+
+def leakage(subject: Subject, rows: Rows) -> list[tuple[str, str, str]]:
+    """(feature, output, extent) of features that alone nearly tell a target."""
+    return [
+        (subject.names[suspect.feature], output.name, suspect.extent)
+        for output, y in zip(subject.outputs[:MAX_OUTPUTS], rows.y, strict=False)
+        for suspect in suspects(rows.x, y, output.classes is not None)
+    ]
 
 
 # --- data

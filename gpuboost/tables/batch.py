@@ -43,17 +43,25 @@ class Table(ABC):
     fraction : float
         Part of the table that was read, 0 if nobody knows.
     first_text : dict
-        For some columns that are text: the value that makes them so, and where it is.
+        For some columns that are text: the value that makes them so, and in words where it is.
+    labels : set of str
+        Columns that name classes: 01 and 1 are two of them. Where nothing but the file's text tells
+        text from numbers, such a column is text if a number in it has a leading zero.
     """
 
     unit = "rows"
+    #: Whether the file says which columns are text, and which numbers.
+    typed = True
+    #: What most likely is between whole numbers and fractions, if a number does not tell.
+    decimal_comma = False
     default_target: str | None = None
     names: list[str]
     kinds: dict[str, str]
 
     def __init__(self, source: Source, total: int | None) -> None:
         self.source, self.total, self.fraction = source, total, 0.0
-        self.first_text: dict[str, str] = {}
+        self.first_text: dict[str, tuple[str, str]] = {}
+        self.labels: set[str] = set()
 
     def missing(self, columns: Iterable[str]) -> list[str]:
         """Those of the wanted columns that the table does not have."""

@@ -5,30 +5,36 @@ number
 bool
     true and false: 1 and 0.
 date
-    Dates and times of a day in ISO 8601: seconds since 1970-01-01T00:00, in UTC if they have a time
-    zone.
+    Dates and times of a day: seconds since 1970-01-01T00:00, in UTC if they have a time zone.
 clock
     Times without a date, and lengths of time: seconds.
 text
     Anything else: category numbers, the places of the values in ascending order.
 empty
     No value at all, so far.
+
+Texts that are all numbers or dates as people write them ($1,234.50, 31/12/2024) are numbers or
+dates.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from gpuboost.data.formatted_values import candidates, is_date, parsed
 from gpuboost.optional import load
 from gpuboost.tables.errors import TableError
 
 #: Most distinct texts of a column; a column with more of them is a name or a number of its row
 #: rather than a category.
 MAX_TEXTS = 65_535
+#: Rows whose texts show whether they may be formatted numbers.
+LOOKED_AT = 1_000
 #: Ticks of a second.
 TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 DAY = 86_400.0
@@ -147,6 +153,96 @@ class Texts:
         return np.array([rank[value] for value in self.numbers], np.float64)
 
 
+class MaybeFormatted:
+    """A text column whose values may all be numbers or dates in one format.
+
+    Parameters
+    ----------
+    typed : bool
+        Whether the table says that the column is text; plain numbers then stay text.
+    decimal_comma : bool
+        Whether decimal commas are likelier than points.
+    """
+
+    def __init__(self, typed: bool, decimal_comma: bool) -> None:
+        self._typed, self._decimal_comma = typed, decimal_comma
+        #: Formats that all values so far are in, the likeliest first; None before the first value.
+        self.formats: list[str] | None = None
+        #: A value that is no plain number, and what it was taken for.
+        self.example: tuple[str, float] | None = None
+        #: Whether earlier rows were taken for something else: the table must be read again.
+        self.misread = False
+        self._given = False
+
+    def read(self, column: Any) -> np.ndarray | None:
+        """Some rows as numbers; None if the column is text."""
+        texts = as_texts(column)
+        if self.formats is None:
+            self.formats = self._guess(texts)
+        if self.formats is None:
+            return np.full(len(texts), np.nan)
+        readings = [(form, *parsed(texts, form)) for form in self.formats]
+        good = [(form, numbers) for form, numbers, fits in readings if fits.all()]
+        first, self.formats = self.formats[:1], [form for form, _ in good]
+        if self._given and self.formats[:1] != first:
+            self.example, self.misread = None, True
+        if not good:
+            return None
+        self._given = True
+        numbers = good[0][1]
+        if self.example is None:
+            unusual = next(
+                (i for i, t in enumerate(texts.to_pylist()) if t and not is_number(t)), -1
+            )
+            self.example = (texts[unusual].as_py(), numbers[unusual]) if unusual >= 0 else None
+        return numbers
+
+    def begin(self, first_text: str | None) -> None:
+        """The table is read from its beginning; it may be known which value makes this text."""
+        self._given = self.misread = False
+        if self.formats is None and first_text is not None:
+            self.formats = candidates(first_text, self._decimal_comma)
+
+    def note(self, name: str) -> str:
+        """A sentence about what its values were taken for."""
+        assert self.formats and self.example is not None
+        text, value = self.example
+        if is_date(self.formats[0]):
+            what, shown = f"dates ({self.formats[0]}), in seconds since 1970", _iso(value)
+        else:
+            what, shown = "numbers", f"{value:.15g}"
+        others = [form for form in self.formats[1:] if form[1:] == self.formats[0][1:]]
+        others += [form for form in self.formats[1:] if is_date(form)]
+        doubt = ""
+        if others:
+            pa = load("pyarrow", "reading tables")
+            other = float(parsed(pa.array([text]), others[0])[0][0])
+            if other != value:
+                shown_other = _iso(other) if is_date(others[0]) else f"{other:.15g}"
+                doubt = f"; no value tells that it is not {shown_other}"
+        return (
+            f"column {name!r} is read as {what}: {text!r} is {shown}{doubt} "
+            f"(--text {shlex.quote(name)} keeps it text)"
+        )
+
+    def _guess(self, texts: Any) -> list[str] | None:
+        """Formats that some of the first values may be in; None if there is no value."""
+        some = [text for text in texts.slice(0, LOOKED_AT).unique().to_pylist() if text is not None]
+        some = some or [text for text in texts.unique().to_pylist() if text is not None]
+        if not some:
+            return None
+        if self._typed and all(map(is_number, some)):
+            return []
+        formats = [candidates(text, self._decimal_comma) for text in some]
+        return list(dict.fromkeys(form for of_text in formats for form in of_text))
+
+
+def _iso(seconds: float) -> str:
+    """A moment in ISO 8601; the day alone at midnight."""
+    moment = str(np.datetime64(int(seconds), "s"))
+    return moment.removesuffix("T00:00:00")
+
+
 class KnownTexts:
     """Category numbers of a text column of a trained model."""
 
@@ -163,6 +259,16 @@ class KnownTexts:
             self.example = self.example or values[int(np.argmin(known))]
         table = np.array([*(self.numbers.get(value, np.nan) for value in values), np.nan])
         return table.take(codes)
+
+
+def as_texts(column: Any) -> Any:
+    """A column of text as an Arrow array of texts."""
+    pa = load("pyarrow", "reading tables")
+    if isinstance(column, np.ndarray):
+        return pa.array(column.astype(str))
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column.cast(pa.string())
 
 
 def _encoded(column: Any) -> tuple[np.ndarray, list[str]]:

@@ -13,6 +13,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +74,7 @@ class DelimitedTable(Table):
     """
 
     unit = "B"
+    typed = False
 
     def __init__(self, source: Source, delimiter: str, header: bool) -> None:
         if len(delimiter) != 1 or delimiter in '"\r\n':
@@ -81,6 +83,7 @@ class DelimitedTable(Table):
             )
         super().__init__(source, source.size)
         self.delimiter, self.header = delimiter, header
+        self.decimal_comma = delimiter == ";"  # where commas are taken, something else separates
         self._csv = load("pyarrow.csv", "reading CSV and TSV files")
         self._arrow = load("pyarrow", "reading CSV and TSV files")
         self._begin()
@@ -98,8 +101,9 @@ class DelimitedTable(Table):
             raise TableError(f"{where}: the file is empty")
         if first.data.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise TableError(f"{where}: the text is UTF-16; save it as UTF-8")
-        lines = csv.reader(_lines(first.data), delimiter=self.delimiter)
-        fields = next((line for line in lines if line), None)
+        with _long_fields():
+            lines = csv.reader(_lines(first.data), delimiter=self.delimiter)
+            fields = next((line for line in lines if line), None)
         if fields is None:
             raise TableError(f"{where}: the file has no lines with content")
         if len(fields) == 1:
@@ -173,7 +177,7 @@ class DelimitedTable(Table):
                     if text is not None:
                         raise TableError(
                             f"{self.source.label}: column {name!r} must hold numbers, as it "
-                            f"did in training; {self.first_text[name]}"
+                            f"did in training; {self.first_text[name][1]}"
                         )
                     reread = reread or kinds[name] != "empty"
                 kinds[name] = kind
@@ -223,6 +227,8 @@ class DelimitedTable(Table):
             "text": self._arrow.string(),
         }
         types = {name: arrow[kinds[name]] for name in columns if kinds.get(name) in arrow}
+        labels = {name for name in self.labels if kinds.get(name) in ("number", "empty")}
+        types |= {name: arrow["text"] for name in labels & set(columns)}
         while True:
             try:
                 table = self._csv.read_csv(
@@ -237,7 +243,8 @@ class DelimitedTable(Table):
                     ),
                     self._convert_options(columns, types),
                 )
-                return table.combine_chunks().to_batches()[0] if table.num_rows else table
+                batch = table.combine_chunks().to_batches()[0] if table.num_rows else table
+                return self._with_numbers(batch, labels & set(columns))
             except self._arrow.ArrowInvalid as error:
                 match = re.search(
                     r"In CSV column #(\d+): .*conversion error", str(error), re.DOTALL
@@ -251,6 +258,19 @@ class DelimitedTable(Table):
                         "file as UTF-8"
                     ) from error
                 del types[name]
+
+    def _with_numbers(self, batch: Any, labels: set[str]) -> Any:
+        """Columns that were read as text and may stay so as numbers, unless some begin with 0."""
+        compute = load("pyarrow.compute", "reading CSV and TSV files")
+        for name in labels if batch.num_rows else ():
+            texts = compute.utf8_trim_whitespace(batch[name])
+            numbered = compute.match_substring_regex(texts, "^[-+]?0[0-9]")
+            if compute.any(numbered).as_py():
+                continue
+            with suppress(self._arrow.ArrowInvalid):
+                numbers = texts.cast(self._arrow.float64())
+                batch = batch.set_column(batch.schema.get_field_index(name), name, numbers)
+        return batch
 
     def _convert_options(self, columns: Sequence[str], types: dict[str, Any]) -> Any:
         return self._csv.ConvertOptions(
@@ -285,10 +305,11 @@ class DelimitedTable(Table):
         """The first row of a chunk for which a test is true, and the number of its line."""
         rows = csv.reader(_lines(chunk.data), delimiter=self.delimiter)
         begin = 0
-        for row in rows:
-            if row and test(row):
-                return chunk.first_line + begin, row
-            begin = rows.line_num
+        with _long_fields():
+            for row in rows:
+                if row and test(row):
+                    return chunk.first_line + begin, row
+                begin = rows.line_num
         return None
 
     def _remember_text(self, name: str, chunk: Chunk) -> None:
@@ -299,7 +320,17 @@ class DelimitedTable(Table):
         )
         if first is not None:
             line, row = first
-            self.first_text[name] = f"line {line} has {row[f][:40]!r}"
+            self.first_text[name] = row[f], f"line {line} has {row[f][:40]!r}"
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Let fields be as long as lines may be; Python's limit is one for the whole process."""
+    limit = csv.field_size_limit(MAX_LINE)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _lines(data: bytes) -> io.TextIOWrapper:
@@ -311,8 +342,12 @@ def chunks_of(stream: Stream) -> Iterator[Chunk]:
     line = 1
     try:
         rest = stream.unpacked(3).removeprefix(b"\xef\xbb\xbf")
+        rest += stream.unpacked(CHUNK)
+        # lines may end in a carriage return alone
+        old_ends = b"\r" in rest and b"\n" not in rest
+        new, rest = rest, b""
         while True:
-            data = rest + stream.unpacked(CHUNK)
+            data = rest + (new.replace(b"\r", b"\n") if old_ends else new)
             if len(data) == len(rest):
                 if data:
                     yield Chunk(data, line, stream.position)
@@ -326,7 +361,7 @@ def chunks_of(stream: Stream) -> Iterator[Chunk]:
             if cut:
                 yield Chunk(data[:cut], line, stream.position)
                 line += data.count(b"\n", 0, cut)
-            rest = data[cut:]
+            rest, new = data[cut:], stream.unpacked(CHUNK)
     finally:
         stream.close()
 

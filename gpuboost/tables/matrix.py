@@ -12,10 +12,19 @@ from typing import Any
 import numpy as np
 
 from gpuboost.data.categorical import category_numbers
+from gpuboost.data.formatted_values import is_date, parsed
 from gpuboost.model.table_schema import TableSchema
 from gpuboost.progress import Progress
 from gpuboost.tables.batch import Batch, Table
-from gpuboost.tables.columns import KnownTexts, Texts, is_number, to_numbers
+from gpuboost.tables.columns import (
+    KnownTexts,
+    MaybeFormatted,
+    Texts,
+    as_texts,
+    is_number,
+    kind_of,
+    to_numbers,
+)
 from gpuboost.tables.errors import RereadTable, TableError, check_columns, shortened
 
 #: Bytes of rows that are filled together, column by column: they stay in the second-level cache.
@@ -46,6 +55,8 @@ class TrainingData:
     target_kind: str
     target_values: list[str]  # of a text target, ascending
     n_without_target: int  # rows that were left out
+    kinds: dict[str, str]  # of the columns and the target
+    formats: dict[str, str]  # of those that are numbers or dates as people write them
     notes: list[str] = field(default_factory=list)  # what its owner should know
 
 
@@ -133,6 +144,8 @@ def read_training(
     fraction: float = 0.0,
     seed: int = 0,
     verbose: int = 0,
+    text: Sequence[str] = (),
+    task: str = "auto",
 ) -> TrainingData:
     r"""Read a table to train on.
 
@@ -152,6 +165,11 @@ def read_training(
         Seed of that draw.
     verbose : int, default=0
         1 for progress on standard error.
+    text : sequence of str, default=()
+        Columns to read as text, whatever they hold.
+    task : {"auto", "binary", "multiclass", "regression"}, default="auto"
+        What the target is for: classes keep the text that the table has for them, 01 is not 1, and
+        for "auto" too if some begin with 0; numbers may be written as people do, for "auto" too.
 
     Returns
     -------
@@ -173,15 +191,26 @@ def read_training(
     """
     where = table.source.label
     check_columns(where, [target], table.names, "target column")
-    check_columns(where, [*([weight] if weight else []), *drop], table.names)
+    check_columns(where, [*([weight] if weight else []), *drop, *text], table.names)
     columns = [name for name in table.names if name not in (target, weight, *drop)]
     if not columns:
         raise TableError(f"{where}: no column is left as a feature")
+    table.kinds |= dict.fromkeys(text, "text")
+    if task != "regression":
+        table.labels = {target}
+    plain = {*text, *([target] if task in ("binary", "multiclass") else [])}
+    maybe = {
+        name: MaybeFormatted(table.typed, table.decimal_comma)
+        for name in table.names
+        if name not in plain
+    }
     label = "reading"
     while True:
+        for name, one in maybe.items():
+            one.begin(table.first_text.get(name, (None,))[0])
         try:
             with Progress(table.total, label, table.unit, verbose, scaled=True) as progress:
-                return _Reading(table, columns, target, weight).run(fraction, seed, progress)
+                return _Reading(table, columns, target, weight, maybe).run(fraction, seed, progress)
         except RereadTable:
             label = "reading again"
 
@@ -189,8 +218,16 @@ def read_training(
 class _Reading:
     """One attempt to read a table to train on."""
 
-    def __init__(self, table: Table, columns: list[str], target: str, weight: str | None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        columns: list[str],
+        target: str,
+        weight: str | None,
+        maybe: dict[str, MaybeFormatted],
+    ) -> None:
         self.table, self.columns, self.target, self.weight = table, columns, target, weight
+        self.maybe = maybe
         self.texts: dict[str, Texts] = {}
 
     def run(self, fraction: float, seed: int, progress: Progress) -> TrainingData:
@@ -210,7 +247,9 @@ class _Reading:
             n_without += int(np.count_nonzero(~known))
             train.add(features, y, weight, known & ~held, table.fraction)
             valid.add(features, y, weight, known & held, table.fraction)
-        if self.weight is not None and table.kinds[self.weight] == "text":
+        if any(one.misread for one in self.maybe.values()):
+            raise RereadTable
+        if self.weight is not None and self.weight in self.texts:
             raise TableError(
                 f"{table.source.label}: the column of weights, {self.weight!r}, must hold "
                 "numbers; it holds text"
@@ -225,6 +264,10 @@ class _Reading:
     def _numbers(self, name: str, batch: Batch) -> np.ndarray:
         if self.table.kinds[name] != "text":
             return to_numbers(batch.columns[name])
+        if name in self.maybe and name not in self.texts:
+            numbers = self.maybe[name].read(batch.columns[name])
+            if numbers is not None:
+                return numbers
         if name not in self.texts:
             self.texts[name] = Texts(name, self.table.source.label)
         return self.texts[name].code(batch.columns[name])
@@ -238,16 +281,32 @@ class _Reading:
                 known = ~np.isnan(column)
                 column[known] = ranks[column[known].astype(np.intp)]
         text = {name: self.texts[name].values for name in self.columns if name in self.texts}
+        formats = self._formats()
+        kinds = {name: self.table.kinds[name] for name in (*self.columns, self.target)}
+        kinds |= {name: "date" if is_date(form) else "number" for name, form in formats.items()}
         return TrainingData(
             parts[0],
             parts[1] if len(parts[1].x) else None,
             self.columns,
             text,
-            self.table.kinds[self.target],
+            kinds[self.target],
             self.texts[self.target].values if self.target in self.texts else [],
             n_without,
-            self._notes(text, sum(len(part.x) for part in parts)),
+            kinds,
+            {name: form for name, form in formats.items() if name in kinds},
+            [
+                *(self.maybe[name].note(name) for name in formats),
+                *self._notes(text, sum(len(part.x) for part in parts)),
+            ],
         )
+
+    def _formats(self) -> dict[str, str]:
+        """Formats of columns that are numbers or dates as people write them."""
+        return {
+            name: one.formats[0]
+            for name, one in self.maybe.items()
+            if name not in self.texts and one.formats
+        }
 
     def _notes(self, text: dict[str, list[str]], n_rows: int) -> list[str]:
         notes = []
@@ -255,7 +314,7 @@ class _Reading:
             if name in self.table.first_text and any(is_number(value) for value in values):
                 notes.append(
                     f"column {name!r} has numbers and texts, and is read as text: "
-                    f"{self.table.first_text[name]}"
+                    f"{self.table.first_text[name][1]}"
                 )
             if n_rows >= MANY_ROWS and 2 * len(values) > n_rows:
                 notes.append(
@@ -280,14 +339,26 @@ class ModelColumns:
         The model's features, by their names in the table.
     categories : dict
         Categories of columns that have some, ascending; those of texts are read as text.
+    formats : dict
+        Formats of columns that are numbers or dates as people write them.
+    where : str
+        What errors call the table.
     """
 
-    def __init__(self, columns: Sequence[str], categories: Mapping[str, Any]) -> None:
-        self.columns = list(columns)
+    def __init__(
+        self,
+        columns: Sequence[str],
+        categories: Mapping[str, Any],
+        formats: Mapping[str, str],
+        where: str,
+    ) -> None:
+        self.columns, self.formats, self._where = list(columns), dict(formats), where
+        texts = {n for n, values in categories.items() if np.asarray(values).dtype.kind in "OU"}
         #: Columns to read as text.
-        self.text = {n for n, values in categories.items() if np.asarray(values).dtype.kind in "OU"}
-        self.known = {n: KnownTexts(values) for n, values in categories.items() if n in self.text}
-        self.numbers = {n: values for n, values in categories.items() if n not in self.text}
+        self.text = texts | set(formats)
+        self.known = {n: KnownTexts(values) for n, values in categories.items() if n in texts}
+        self.numbers = {n: values for n, values in categories.items() if n not in texts}
+        self._n_rows = dict.fromkeys(formats, 0)
 
     def features(self, batch: Batch) -> list[np.ndarray]:
         """Columns of a batch as numbers."""
@@ -297,8 +368,23 @@ class ModelColumns:
         """One of them as numbers."""
         if name in self.known:
             return self.known[name].code(column)
-        numbers = to_numbers(column)
+        numbers = self._formatted(name, column) if name in self.formats else to_numbers(column)
         return category_numbers(numbers, self.numbers[name]) if name in self.numbers else numbers
+
+    def _formatted(self, name: str, column: Any) -> np.ndarray:
+        if not (isinstance(column, np.ndarray) or kind_of(column.type) == "text"):
+            return to_numbers(column)
+        texts = as_texts(column)
+        numbers, fits = parsed(texts, self.formats[name])
+        if not fits.all():
+            i = int(np.argmin(fits))
+            what = "dates" if is_date(self.formats[name]) else "numbers"
+            raise TableError(
+                f"{self._where}: column {name!r} must hold {what} in the format of training, "
+                f"{self.formats[name]!r}; row {self._n_rows[name] + i + 1} has {texts[i].as_py()!r}"
+            )
+        self._n_rows[name] += len(numbers)
+        return numbers
 
     def unknown_texts(self) -> list[str]:
         """A sentence for each column with texts that training has not seen."""
@@ -347,7 +433,7 @@ def read_validation(
     wanted = [*schema.columns, schema.target, *([weight] if weight else [])]
     check_columns(where, table.missing(wanted), table.names)
     texts = {**text, **({schema.target: list(target_values)} if target_values else {})}
-    columns = ModelColumns(schema.columns, texts)
+    columns = ModelColumns(schema.columns, texts, schema.formats, where)
     out, n_without = (
         _Collector(len(schema.columns), table.dtype(schema.columns), weight is not None),
         0,

@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from gpuboost.tables.columns import is_number
 from gpuboost.tables.errors import TableError
 from gpuboost.tables.matrix import TrainingData
 
+#: Texts are classes if there are at most this many of them; more than 20 also need 10 rows for
+#: each on average. Boosting trains a tree for each class in every round.
+MOST_TEXTS = 100
 TASKS = ("auto", "binary", "multiclass", "regression")
 #: Whole numbers are classes if there are at most this many of them ...
 MOST_CLASSES = 20
@@ -43,7 +47,8 @@ def settle_target(data: TrainingData, name: str, task: str = "auto") -> Target:
     task : {"auto", "binary", "multiclass", "regression"}, default="auto"
         What was asked for. "auto": classes if the target is text or true and false, or if its
         values are two whole numbers, or at most 20 of them with 10 rows for each on average; else
-        regression.
+        regression. More than 100 texts, or more than 20 with fewer than 10 rows for each, are an
+        error that says what to do.
 
     Returns
     -------
@@ -53,9 +58,10 @@ def settle_target(data: TrainingData, name: str, task: str = "auto") -> Target:
     y = data.train.y
     if task == "regression" and data.target_kind == "text":
         raise TableError(
-            f"the target {name!r} holds text, such as {data.target_values[0]!r}: regression "
-            "needs numbers"
+            f"the target {name!r} holds text, such as {_a_text(data)!r}: regression needs numbers"
         )
+    if task == "auto":
+        _check_texts(data, name)
     task, reason = _infer(data, y) if task == "auto" else (task, "as asked for")
     if task == "regression":
         return Target(task, reason, None, y, None if data.valid is None else data.valid.y)
@@ -89,9 +95,28 @@ def settle_target(data: TrainingData, name: str, task: str = "auto") -> Target:
     )
 
 
+def _a_text(data: TrainingData) -> str:
+    """A value of a text target; one that is no number, if there is one."""
+    texts = [text for text in data.target_values if not is_number(text)]
+    return (texts or data.target_values)[0]
+
+
+def _check_texts(data: TrainingData, name: str) -> None:
+    """Raise if the target has so many texts that they are hardly meant as classes."""
+    n, n_rows = len(data.target_values), len(data.train.y)
+    if n > MOST_TEXTS or (n > MOST_CLASSES and n_rows < ROWS_PER_CLASS * n):
+        texts = data.target_values
+        raise TableError(
+            f"the target {name!r} holds {n:,} different texts in {n_rows:,} rows, such as "
+            f"{_a_text(data)!r} and {texts[-1]!r}. If they are classes, say --task multiclass; if "
+            "they are numbers, make all of them numbers; or choose another --target"
+        )
+
+
 def _infer(data: TrainingData, y: np.ndarray) -> tuple[str, str]:
     if data.target_kind == "text":
-        return "classes", "its values are text"
+        zeros = all(map(is_number, data.target_values))
+        return "classes", f"its values are text{', as some begin with 0' if zeros else ''}"
     if data.target_kind == "bool":
         return "classes", "its values are true and false"
     some = np.unique(y[:1000])
@@ -100,7 +125,7 @@ def _infer(data: TrainingData, y: np.ndarray) -> tuple[str, str]:
         if n == 2 or (n <= MOST_CLASSES and len(y) >= ROWS_PER_CLASS * n):
             return "classes", f"its values are {n} whole numbers"
         return "regression", f"its values are {n:,} whole numbers in {len(y):,} rows"
-    return "regression", "its values are numbers"
+    return "regression", f"its values are {'dates' if data.target_kind == 'date' else 'numbers'}"
 
 
 def _labels(data: TrainingData, labels: np.ndarray) -> np.ndarray:

@@ -15,13 +15,16 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from command_process import interrupt, start
+from sklearn import metrics
 from sklearn.datasets import dump_svmlight_file
 
 import gpuboost as gb
 from gpuboost.cli import main
+from gpuboost.cli.measure import fold_numbers
 
 ROOT = Path(__file__).parents[2]
 FEW = ["n_estimators=8", "max_depth=3"]
@@ -373,7 +376,7 @@ def test_mistakes_get_a_sentence(csv, capsys, arguments, code, message):
     said = capsys.readouterr().err
     assert re.search(message, said), said
     assert (
-        len([line for line in said.splitlines() if "error" in line]) == 1
+        len([line for line in said.splitlines() if "error:" in line]) == 1
         and "Traceback" not in said
     )
     assert os.listdir() == ["table.csv"]
@@ -491,3 +494,112 @@ def test_a_folder_is_wrong_input(csv, capsys):
         os.mkdir(name)
         assert main(["train", name, "--target", "y"]) == 2
         assert f"error: {name}: is a folder; name a file" in capsys.readouterr().err
+
+
+# --- what columns were read as
+
+
+def test_formatted_values_are_predicted_as_they_were_trained(csv, frame, capsys):
+    """$1,234.50 and 31/12/2024 in training and in later tables are the numbers that they say."""
+    day = np.datetime64("2024-01-01") + np.arange(600) % 366
+    plain = frame[["a", "price"]].assign(day=day, cost=1000 * frame.b)
+    text = plain.assign(
+        day=pd.Series(day).dt.strftime("%d/%m/%Y"),
+        cost=[f"${1000 * b:,.0f}" for b in frame.b],
+        price=[f"{100 * p:.2f}%" for p in frame.price],
+    )
+    text.to_csv("table.csv", index=False)
+    assert train("--target", "price", *FEW, "--json") == 0
+    said = capsys.readouterr()
+    assert "columns: 2 numbers, 1 date, in seconds since 1970 (day)" in said.err
+    assert re.search(r"note: column 'price' is read as numbers: '[-0-9.]+%' is ", said.err)
+    record = json.loads(said.out)
+    assert record["task"] == "regression"
+    assert record["kinds"] == {"a": "number", "day": "date", "cost": "number", "price": "number"}
+    assert record["formats"] == {"day": "day/month/year", "cost": ".$", "price": ".%"}
+    assert main(["predict", "model.gb", "table.csv", "--out", "p.csv", "--quiet"]) == 0
+    model = gb.load_model("model.gb")
+    seconds = day.astype("datetime64[s]").astype(np.int64)
+    x = np.column_stack([frame.a, seconds, 1000 * frame.b])
+    np.testing.assert_allclose(pd.read_csv("p.csv").prediction, model.predict(x))
+    assert main(["inspect", "model.gb"]) == 0
+    assert "day: day/month/year, cost: .$" in capsys.readouterr().out
+    text[:3].assign(cost=["$5", "free", ""]).to_csv("new.csv", index=False)
+    assert main(["predict", "model.gb", "new.csv"]) == 2
+    assert "column 'cost' must hold numbers in the format of training, '.$'; row 2 has 'free'" in (
+        capsys.readouterr().err
+    )
+
+
+def test_a_target_with_too_many_texts_is_not_trained_on(csv, frame, capsys):
+    frame.assign(price=[f"{p}!" for p in frame.price]).to_csv("table.csv", index=False)
+    assert train("--target", "price", *FEW) == 2
+    said = capsys.readouterr().err
+    assert "say --task multiclass" in said and "training" not in said
+
+
+def test_columns_can_be_kept_as_text(csv, frame):
+    assert train("--target", "price", "--text", "grade", *FEW, "--quiet") == 0
+    model = gb.load_model("model.gb")
+    assert model.ensemble_.features.categories[5].tolist() == ["0", "1", "2"]
+    assert main(["predict", "model.gb", "table.csv", "--out", "p.csv"]) == 0
+    assert len(set(pd.read_csv("p.csv").prediction)) > 2
+
+
+# --- leakage
+
+
+def test_a_column_that_gives_the_target_away_is_warned_of(csv, frame, capsys):
+    frame.assign(**{"sold for": 2 * frame.price + 1}).to_csv("table.csv", index=False)
+    assert train("--target", "price", *FEW, "--json") == 0
+    said = capsys.readouterr()
+    assert "warning: column 'sold for' alone nearly tells 'price': it leaves " in said.err
+    assert "--drop 'sold for'" in said.err
+    assert list(json.loads(said.out)["leakage"]) == ["sold for"]
+    assert train("--target", "price", "--drop", "sold for,grade,good", *FEW, "--json") == 0
+    said = capsys.readouterr()
+    assert "leakage" not in said.err and json.loads(said.out)["leakage"] == {}
+
+
+# --- cross-validation
+
+
+@pytest.mark.parametrize("target", ["price", "good", "grade"])
+def test_cross_validation_is_what_folds_by_hand_give(csv, frame, capsys, target):
+    drop = ",".join({"price", "good", "grade"} - {target})
+    assert train("--target", target, "--drop", f"colour,{drop}", "--cv", "4", *FEW, "--json") == 0
+    said = capsys.readouterr()
+    record = json.loads(said.out)
+    x, y = frame[["a", "b", "c"]].to_numpy(), frame[target].to_numpy()
+    classes = target != "price"
+    codes = np.unique(y, return_inverse=True)[1] if classes else y
+    folds = fold_numbers(codes, 4, seed=0, classes=classes)
+    kind = gb.GPUBoostClassifier if classes else gb.GPUBoostRegressor
+    expected = []
+    for fold in range(4):
+        model = kind(n_estimators=8, max_depth=3).fit(x[folds != fold], y[folds != fold])
+        held, truth = x[folds == fold], y[folds == fold]
+        if classes:
+            expected.append(metrics.log_loss(truth, model.predict_proba(held)))
+        else:
+            expected.append(metrics.root_mean_squared_error(truth, model.predict(held)))
+    name = {"price": "rmse", "good": "logloss", "grade": "mlogloss"}[target]
+    got = record["cv"]["metrics"][name]
+    np.testing.assert_allclose(got["folds"], expected)
+    np.testing.assert_allclose(
+        [got["mean"], got["std"]], [np.mean(expected), np.std(expected, ddof=1)]
+    )
+    assert f"  {name} {np.mean(expected):.6g} ± " in said.err
+    assert record["rows"] == 600 and record["valid_rows"] == 0
+    assert record["fingerprint"] == kind(n_estimators=8, max_depth=3).fit(x, y).fingerprint()
+
+
+def test_cross_validation_with_weights_texts_and_early_stopping(csv, frame, capsys):
+    """Models of the folds stop by the table of ``--valid``."""
+    frame.assign(w=np.arange(600) % 3).to_csv("table.csv", index=False)
+    few = ["n_estimators=30", "max_depth=2", "early_stopping_rounds=3", "--weight", "w", "--json"]
+    assert train("--target", "good", "--drop", "price,grade", "--cv", "2", *few) == 2
+    assert "early_stopping_rounds needs rows to watch" in capsys.readouterr().err
+    valid = ["--valid", "table.csv"]
+    assert train("--target", "good", "--drop", "price,grade", "--cv", "2", *few, *valid) == 0
+    assert set(json.loads(capsys.readouterr().out)["cv"]["metrics"]) == {"logloss", "error", "auc"}

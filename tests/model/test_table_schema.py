@@ -17,3 +17,10 @@ def test_features_of_a_frame():
     pd.testing.assert_frame_equal(schema.features(frame), frame[["name", "weight"]])
     with pytest.raises(ValueError, match="frame lacks columns that the model needs: 'weight'"):
         schema.features(frame[["name"]])
+
+
+@pytest.mark.parametrize("formats", [{"name": "no format"}, {"other": ".$"}, {"name": ""}])
+def test_formats_belong_to_columns_and_are_known(formats):
+    with pytest.raises(ValueError, match="format of column .* is not known"):
+        TableSchema("price", "regression", ["name"], formats)
+    assert TableSchema("price", "regression", ["name"], {"price": ".$", "name": "day.month.year"})

@@ -315,3 +315,18 @@ def test_nothing_is_left_behind_when_it_fails(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="no space left"):
         model.report(tmp_path / "old.html")
     assert os.listdir(tmp_path) == ["old.html"] and (tmp_path / "old.html").read_text() == "old"
+
+
+def test_a_feature_that_gives_the_target_away_is_named(rng, tmp_path):
+    X = pd.DataFrame(rng.normal(size=(600, 3)), columns=["a", "b", "<leak>"])
+    kinds, numbers = (X.a + X.b > 0).astype(int), X.a + X.b
+    for model, y, extent in (
+        (gb.DecisionTreeClassifier(max_depth=3), kinds, "0 % of the errors of guessing"),
+        (gb.DecisionTreeRegressor(max_depth=3), numbers, "< 0.1 % of the variance"),
+    ):
+        X["<leak>"] = 3.0 * y
+        html = report(model.fit(X, y), tmp_path, X, y).html
+        assert "<code>&lt;leak&gt;</code> alone nearly tells the target: it leaves" in html
+        assert extent.replace("<", "&lt;") in html and html.count("Possible leakage") == 1
+        other = model.fit(X[["a", "b"]], rng.permutation(y))
+        assert "leakage" not in report(other, tmp_path, X[["a", "b"]], y[::-1]).html

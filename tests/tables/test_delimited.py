@@ -1,5 +1,6 @@
 """Tables as text: quotes, line ends, kinds of columns that are found while rows are read."""
 
+import csv
 import gzip
 
 import numpy as np
@@ -207,3 +208,24 @@ def as_number(text):
         if text.lower() in ("true", "false")
         else float(text)
     )
+
+
+def test_lines_may_end_in_carriage_returns_alone(write, monkeypatch):
+    rows = [f"{i},{i % 7}" for i in range(50)]
+    expected = read(write("\n".join(["a,y", *rows])), "y")
+    for size in (1 << 20, 8):
+        monkeypatch.setattr(delimited, "CHUNK", size)
+        for text in ("\r".join(["a,y", *rows]), "\r".join(["a,y", *rows, ""])):
+            got = read(write(text), "y")
+            np.testing.assert_array_equal(got.train.x, expected.train.x)
+    with pytest.raises(TableError, match="line 3: expected 2 fields, found 1"):
+        read(write("a,y\r1,2\r3\r"), "y")
+
+
+def test_fields_may_be_long(write):
+    long = "x" * 200_000
+    limit = csv.field_size_limit()
+    assert read(write(f"a,{long},y\n1,{long},1\n2,u,0\n"), "y").text == {long: ["u", long]}
+    with pytest.raises(TableError, match="line 3: expected 3 fields, found 1"):
+        read(write(f"a,b,y\n1,{long},1\n2\n"), "y")
+    assert csv.field_size_limit() == limit

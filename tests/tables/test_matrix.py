@@ -8,7 +8,7 @@ import pytest
 from table_files import read, same
 
 from gpuboost.model.table_schema import TableSchema
-from gpuboost.tables import TableError, delimited, open_table, read_validation
+from gpuboost.tables import TableError, delimited, open_table, read_training, read_validation
 from gpuboost.tables.matrix import Growing
 
 WRITERS = {
@@ -86,3 +86,133 @@ def test_another_table_for_the_same_model(write):
         read_validation(
             open_table(write("y,t,a\nyes,x,1\nyes,x,much\n")), schema, data.text, data.target_values
         )
+
+
+# --- numbers and dates as people write them
+
+
+def dressed(write, lines, target="y", **options):
+    """What a table with a column c is read as."""
+    path = write("c;y\n" + "".join(f"{line};{i % 2}\n" for i, line in enumerate(lines)))
+    table = open_table(path, delimiter=";")
+    table.decimal_comma = options.pop("decimal_comma", False)
+    return read_training(table, target, **options)
+
+
+@pytest.mark.parametrize(
+    ("lines", "form", "numbers"),
+    [
+        (["$803.41", "", "$1,234.50", "($5)", "7"], ".$", [803.41, np.nan, 1234.5, -5, 7]),
+        (["3,5", "1.234,5", "-1"], ",", [3.5, 1234.5, -1]),
+        (["12%", "7.5 %"], ".%", [12, 7.5]),
+        (["1,234", "5", "1,234.5"], ".", [1234, 5, 1234.5]),
+        (["31/12/1970", "1/2/1970"], "day/month/year", [364 * 86400, 31 * 86400]),
+        (["2 Jan 1970", "NA", "1 Jan 1970 1:00"], "day monthname year", [86400, np.nan, 3600]),
+    ],
+)
+def test_columns_of_formatted_values_are_numbers(write, lines, form, numbers):
+    data = dressed(write, lines)
+    np.testing.assert_array_equal(data.train.x[:, 0], numbers)
+    assert data.formats == {"c": form} and data.text == {}
+    assert len(data.notes) == 1 and repr(next(filter(None, lines))) in data.notes[0]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["$5", "room 7"],
+        ["$5", "€5"],
+        ["12%", "12"],
+        ["31/12/1970", "12/31/1970"],
+        ["31/12/1970", "5"],
+        ["007", "8x"],
+    ],
+)
+def test_columns_of_several_kinds_stay_text(write, lines):
+    data = dressed(write, lines)
+    assert data.text == {"c": sorted(lines)} and data.formats == {}
+
+
+def test_what_no_value_tells_is_said(write):
+    assert (
+        "'1,234' is 1234; no value tells that it is not 1.234 "
+        in dressed(write, ["1,234"]).notes[0]
+    )
+    data = dressed(write, ["1,234"], decimal_comma=True)
+    assert data.train.x.tolist() == [[1.234]] and "it is not 1234 " in data.notes[0]
+    note = dressed(write, ["1/2/2024"]).notes[0]
+    assert "'1/2/2024' is 2024-01-02; no value tells that it is not 2024-02-01 " in note
+    assert "no value tells" not in dressed(write, ["1,234", "1,234,567"]).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "form"),
+    [
+        (100 * ["1/2/1970"] + ["13/1/1970"], "day/month/year"),
+        (100 * ["1,234"] + ["1,5"], ","),
+        (100 * ["5"] + ["$5"] + 100 * ["6"], ".$"),
+        (100 * ["1.5"] + ["1,234.5"], "."),
+        (100 * [""] + ["$5"], ".$"),
+        (100 * ["$5"] + ["x"], None),
+    ],
+)
+def test_a_later_row_decides(write, lines, form, monkeypatch):
+    monkeypatch.setattr("gpuboost.tables.delimited.CHUNK", 64)
+    data = dressed(write, lines)
+    assert data.formats == ({"c": form} if form else {})
+    assert len(data.train.x) == len(lines)
+    if form is None:
+        assert data.text == {"c": ["$5", "x"]}
+
+
+def test_a_column_can_be_kept_as_text(write):
+    assert dressed(write, ["$5", "$7"], text=["c"]).text == {"c": ["$5", "$7"]}
+    assert dressed(write, ["5", "7"], text=["c"]).text == {"c": ["5", "7"]}
+
+
+def test_typed_tables_say_what_is_text(tmp_path):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"zip": ["5", "7"], "price": ["$5", "7"], "y": [0, 1]}).to_parquet(path)
+    data = read_training(open_table(str(path)), "y")
+    assert data.text == {"zip": ["5", "7"]} and data.formats == {"price": ".$"}
+
+
+# --- labels
+
+
+@pytest.mark.parametrize(
+    ("task", "kind", "values"),
+    [
+        ("auto", "text", ["01", "1"]),
+        ("multiclass", "text", ["01", "1"]),
+        ("regression", "number", []),
+    ],
+)
+def test_labels_keep_their_zeros(write, task, kind, values):
+    data = read_training(open_table(write("a,y\n1,01\n2,1\n3,\n4,1\n")), "y", task=task)
+    assert (data.target_kind, data.target_values) == (kind, values)
+    assert data.train.y.tolist() == ([0, 1, 1] if values else [1, 1, 1])
+
+
+def test_labels_without_such_zeros_are_numbers(write):
+    for labels in ("0,10, 2", "0.5,-0.25,1e3", "NA,1,0"):
+        path = write("a,y\n" + "".join(f"{i},{y}\n" for i, y in enumerate(labels.split(","))))
+        assert read_training(open_table(path), "y").target_kind == "number"
+
+
+def test_labels_of_classes_are_not_converted(write):
+    rows = "".join(f"{i},${i % 2}.00\n" for i in range(20))
+    for task, values in (("auto", []), ("binary", ["$0.00", "$1.00"])):
+        data = read_training(open_table(write("a,y\n" + rows)), "y", task=task)
+        assert data.target_values == values
+
+
+def test_a_table_to_validate_on_is_read_in_the_same_format(write):
+    data = dressed(write, ["1,5", "2,5"])
+    schema = TableSchema("y", "binary", data.columns, data.formats)
+    part, _ = read_validation(open_table(write('y,c\n0,"1,234"\n')), schema, {}, [])
+    assert part.x.tolist() == [[1.234]]
+    with pytest.raises(
+        TableError, match=r"column 'c' must .* format of training, ','; row 2 has '1.5.3'"
+    ):
+        read_validation(open_table(write("y,c\n0,7\n1,1.5.3\n")), schema, {}, [])
