@@ -11,6 +11,7 @@ from gpuboost.estimators.forest import (
 from gpuboost.estimators.saving import load_model
 from gpuboost.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from gpuboost.explain import importance
+from gpuboost.explain.partial_dependence import partial_dependence
 from gpuboost.export.text import export_text
 from gpuboost.model.file import ModelFormatError
 from gpuboost.plots.importance import plot_importance
@@ -34,6 +35,7 @@ __all__ = [
     "export_text",
     "importance",
     "load_model",
+    "partial_dependence",
     "plot_importance",
     "plot_metric",
     "plot_tree",

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.class_weight import compute_sample_weight
 
 from gpuboost.data.dates_and_masks import refuse_mask
@@ -63,6 +64,15 @@ def check_numbers(name: str, values: Any, n_rows: int) -> np.ndarray:
             f"{name} contains NaN or infinity: {out[bad[0]]} at row {bad[0]} ({bad.size} such rows)"
         )
     return out
+
+
+def refuse_sparse(name: str, values: Any) -> None:
+    """Raise if targets are a sparse matrix."""
+    if issparse(values):
+        raise TypeError(
+            f"{name} must be a dense array; got a sparse {type(values).__name__}: use "
+            f"{name.split()[0]}.toarray()"
+        )
 
 
 def check_weight(

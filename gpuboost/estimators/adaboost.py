@@ -13,8 +13,10 @@ from gpuboost.backend import Backend, on_host
 from gpuboost.config import Number, check_choice
 from gpuboost.data.array_math import exact_sum
 from gpuboost.data.checks import check_class_weight
-from gpuboost.estimators.base import TrainedInRounds, TreesOfClasses
+from gpuboost.estimators.base import TrainedInRounds, TreesOfClasses, logarithms
 from gpuboost.estimators.classical import BaseClassical
+from gpuboost.estimators.leaves import LeavesOfTrees
+from gpuboost.estimators.members import SequenceOfTrees
 from gpuboost.model.ensemble import ensemble_of
 from gpuboost.scalar.rows import samme_decision, samme_probabilities
 from gpuboost.training.adaboost import AdaBoostParams, Boosted, boost_classes, boost_values
@@ -23,7 +25,7 @@ from gpuboost.training.trees import TreeGrower, TreeParams
 DEFAULT = AdaBoostParams()
 
 
-class BaseAdaBoost(TrainedInRounds, BaseClassical):
+class BaseAdaBoost(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, BaseClassical):
     """What both AdaBoost estimators share."""
 
     estimator_errors_: Annotated[np.ndarray, np.float64, "trees", Number(0)]
@@ -32,15 +34,17 @@ class BaseAdaBoost(TrainedInRounds, BaseClassical):
     def _check_params(self) -> tuple[AdaBoostParams, TreeParams]:
         """Parameters of the loop and of the trees; raises before any work is done."""
         check_choice("criterion", self.criterion, self._criteria)
-        check_choice("splitter", self.splitter, ("exact", "hist"))
+        check_choice("splitter", self.splitter, ("exact", "best", "hist"))
         names = (
-            "criterion", "splitter", "max_depth", "max_bins", "min_samples_leaf",
+            "criterion", "max_depth", "max_bins", "min_samples_leaf",
             "min_weight_fraction_leaf", "max_features", "categorical_split",
         )  # fmt: skip
         params = AdaBoostParams(
             self.n_estimators, self.learning_rate, getattr(self, "loss", DEFAULT.loss)
         )
-        tree_params = TreeParams(**{name: getattr(self, name) for name in names})
+        tree_params = TreeParams(
+            splitter=self._splitter, **{name: getattr(self, name) for name in names}
+        )
         self._check_bins()
         check_class_weight(getattr(self, "class_weight", None))
         self._check_device()
@@ -64,6 +68,9 @@ class BaseAdaBoost(TrainedInRounds, BaseClassical):
                 data, boosted.trees, boosted.weights, combine=combine, vote=classification
             )
             self.estimator_errors_ = boosted.errors
+
+    def _splitter_of_trees(self) -> str:
+        return self._splitter
 
     @property
     def estimator_weights_(self) -> np.ndarray:
@@ -116,8 +123,9 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
     criterion : {"gini", "entropy", "misclassification"}, default="gini"
         Impurity that splits decrease. "misclassification" gives the textbook's stump, which has
         the lowest weighted error.
-    splitter : {"exact", "hist"}, default="exact"
-        Cuts between all distinct values, or between at most ``max_bins`` bins.
+    splitter : {"exact", "best", "hist"}, default="exact"
+        Cuts between all distinct values, or between at most ``max_bins`` bins. "best" is
+        scikit-learn's name for "exact".
     max_bins : int, default=256
         Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
         have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
@@ -155,6 +163,8 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         How many there are.
     n_estimators_ : int
         Trees that were trained.
+    estimators_ : list of DecisionTreeClassifier
+        The trees as fitted estimators; they are also ``model[i]`` and ``list(model)``.
     estimator_weights_ : ndarray of shape (n_trees,)
         Weight of each tree in the vote.
     estimator_errors_ : ndarray of shape (n_trees,)
@@ -288,6 +298,23 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         """
         return self._decided(X, self._probabilities)
 
+    def predict_log_proba(self, X: Any) -> Any:
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict; the result is where they are.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Logarithms of what ``predict_proba`` returns; minus infinity for a probability of 0.
+        """
+        return self._decided(
+            X, lambda backend, decision: logarithms(backend, self._probabilities(backend, decision))
+        )
+
     def predict(self, X: Any) -> Any:
         """Predict classes.
 
@@ -371,8 +398,9 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         Loss of a row from its relative error r: r, r ** 2, or 1 - exp(-r).
     criterion : {"squared_error", "absolute_error"}, default="squared_error"
         Impurity that splits decrease; leaves hold means, or medians.
-    splitter : {"exact", "hist"}, default="exact"
-        Cuts between all distinct values, or between at most ``max_bins`` bins.
+    splitter : {"exact", "best", "hist"}, default="exact"
+        Cuts between all distinct values, or between at most ``max_bins`` bins. "best" is
+        scikit-learn's name for "exact".
     max_bins : int, default=256
         Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
         have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
@@ -405,6 +433,8 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
     ----------
     n_estimators_ : int
         Trees that were trained.
+    estimators_ : list of DecisionTreeRegressor
+        The trees as fitted estimators; they are also ``model[i]`` and ``list(model)``.
     estimator_weights_ : ndarray of shape (n_trees,)
         Weight of each tree in the median.
     estimator_errors_ : ndarray of shape (n_trees,)

@@ -28,11 +28,13 @@ from gpuboost.backend import (
     on_host,
 )
 from gpuboost.config import RANGES, BoostParams, check_choice
-from gpuboost.data.checks import check_weight, to_native
+from gpuboost.data.checks import check_weight, refuse_sparse, to_native
 from gpuboost.data.dates_and_masks import plain_table, refuse_mask
 from gpuboost.data.feature_options import check_monotone, monotone_directions
 from gpuboost.data.features import FeatureMap
 from gpuboost.data.summary import Summary
+from gpuboost.estimators.eval_sets import one_column
+from gpuboost.estimators.leaves import LeavesOfTrees
 from gpuboost.exchange import SplitRules
 from gpuboost.model.checks import check_ensemble
 from gpuboost.model.ensemble import IMPORTANCE_TYPES, Ensemble, ensemble_of
@@ -43,6 +45,7 @@ from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import resolve_metrics
 from gpuboost.objectives.objective import Objective
 from gpuboost.progress import Progress
+from gpuboost.scalar.rows import log_of_shares
 from gpuboost.training.boosting import Booster, EvalSet, History, boost, warn_of_light_rows
 from gpuboost.training.magnitude import Magnitude, check_scores
 
@@ -334,6 +337,7 @@ class BaseTrees(BaseEstimator):
     ) -> tuple[Any, np.ndarray]:
         """Checked rows, where they are, and their targets, on the host."""
         refuse_mask("y", y)
+        refuse_sparse("y", y)
         validate = self._validate if device_of(x) is None else self._validate_on_device
         x, y = validate(plain_table(x), on_host(y), reset=reset, **options)
         return to_native(x), y
@@ -367,6 +371,11 @@ class TreesOfClasses(ClassifierMixin):
         return sizes[0] if len(sizes) == 1 else sizes
 
 
+def logarithms(backend: Backend, shares: Any) -> Any:
+    """Logarithms of probabilities (n_rows, n_classes), where they are."""
+    return backend.each_row(log_of_shares, shares.shape, shares)
+
+
 class TrainedInRounds:
     """What estimators of several trees know of them."""
 
@@ -376,7 +385,7 @@ class TrainedInRounds:
         return ensemble_of(self).n_rounds
 
 
-class BaseBoost(TrainedInRounds, BaseTrees):
+class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
     """What boosting estimators share."""
 
     evals_result_: dict[str, dict[str, list[float]]]
@@ -539,23 +548,20 @@ class BaseBoost(TrainedInRounds, BaseTrees):
         return ensemble.used_rounds - 1
 
     def _check_evals(
-        self, eval_set: Any, eval_sample_weight: Any, params: BoostParams
+        self, pairs: list[tuple[Any, Any]], eval_sample_weight: Any, params: BoostParams
     ) -> list[tuple[Any, Any, np.ndarray]]:
         """(X, y, weight) of each eval set.
 
         X and y as the estimator's ``_check_eval_y`` leaves them.
         """
-        if eval_set is None:
+        if not pairs:
             if params.early_stopping_rounds is not None:
                 raise ValueError(
                     f"early_stopping_rounds={params.early_stopping_rounds} needs an eval_set"
                 )
-            if eval_sample_weight is not None:
+            if eval_sample_weight is not None and len(eval_sample_weight):
                 raise ValueError("eval_sample_weight was given without an eval_set")
             return []
-        pairs = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
-        if not pairs or any(not isinstance(p, (tuple, list)) or len(p) != 2 for p in pairs):
-            raise ValueError("eval_set must be a pair (X, y) or a list of such pairs")
         weights = (
             list(eval_sample_weight) if eval_sample_weight is not None else [None] * len(pairs)
         )
@@ -566,9 +572,11 @@ class BaseBoost(TrainedInRounds, BaseTrees):
             )
         out = []
         for i, ((ex, ey), ew) in enumerate(zip(pairs, weights, strict=True)):
-            refuse_mask(f"y of eval_set[{i}]", ey)
+            name = f"y of eval_set[{i}]"
+            refuse_mask(name, ey)
+            refuse_sparse(name, ey)
             ex = self._check_x(ex, reset=False)
-            ey = self._check_eval_y(f"y of eval_set[{i}]", on_host(ey), len(ex))
+            ey = self._check_eval_y(name, one_column(name, on_host(ey)), len(ex))
             out.append((ex, ey, check_weight(on_host(ew), len(ex), f"eval_sample_weight[{i}]")))
         return out
 

@@ -20,13 +20,15 @@ from gpuboost.data.checks import (
     weights_by_class,
 )
 from gpuboost.data.features import FeatureMap
-from gpuboost.estimators.base import BaseBoost, TreesOfClasses
+from gpuboost.estimators.base import BaseBoost, TreesOfClasses, logarithms
+from gpuboost.estimators.eval_sets import eval_pairs
+from gpuboost.estimators.members import RoundsOfTrees
 from gpuboost.objectives.losses import OBJECTIVES
 
 DEFAULT = BoostParams()
 
 
-class GPUBoostRegressor(RegressorMixin, BaseBoost):
+class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
     """Gradient boosting for regression.
 
     Parameters
@@ -111,6 +113,8 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         Importance of each feature, adding up to 1.
     n_estimators_ : int
         Rounds that were trained.
+    estimators_ : ndarray of DecisionTreeRegressor of shape (n_rounds, trees_per_round)
+        The trees as fitted regressors: their predictions add up to the raw score.
     evals_result_ : dict
         Metrics of every eval set and round: ``evals_result_["validation_0"]["rmse"]``.
     best_iteration_ : int
@@ -169,6 +173,8 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         sample_weight: Any = None,
         eval_set: Any = None,
         eval_sample_weight: Any = None,
+        eval_X: Any = None,
+        eval_y: Any = None,
     ) -> GPUBoostRegressor:
         """Train on a set of rows.
 
@@ -182,10 +188,13 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights; a row of weight 0 is as if it were not there.
-        eval_set : pair (X, y) or list of pairs, default=None
-            Sets to evaluate on after every round.
+        eval_set : pair (X, y), or list or tuple of pairs, default=None
+            Sets to evaluate on after every round. An empty list is the same as None.
         eval_sample_weight : list of array-like, default=None
             Weights for each eval set.
+        eval_X, eval_y : array-like, or tuple of them, default=None
+            The same sets as ``eval_set`` would have, X and y apart, so that a pipeline can
+            transform X: ``Pipeline(steps, transform_input=["eval_X"])``. A tuple has several sets.
 
         Returns
         -------
@@ -198,7 +207,8 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
             X, y = self._check_xy(X, y)
             y = check_numbers("y", y, len(X))
             weight = check_weight(on_host(sample_weight), len(X))
-            evals = self._check_evals(eval_set, eval_sample_weight, params)
+            pairs = eval_pairs(eval_set, eval_X, eval_y)
+            evals = self._check_evals(pairs, eval_sample_weight, params)
             features = FeatureMap.of_numbers(X.shape[1])
             fitted = self._fit_boosting(X, features, y, weight, evals, objective, None, params)
             self._set_fitted(*fitted, params)
@@ -238,7 +248,7 @@ class GPUBoostRegressor(RegressorMixin, BaseBoost):
         yield from self._staged(X, self._from_raw)
 
 
-class GPUBoostClassifier(TreesOfClasses, BaseBoost):
+class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
     """Gradient boosting for two or more classes; with one class in y it predicts that class.
 
     Parameters
@@ -331,6 +341,8 @@ class GPUBoostClassifier(TreesOfClasses, BaseBoost):
         Importance of each feature, adding up to 1.
     n_estimators_ : int
         Rounds that were trained.
+    estimators_ : ndarray of DecisionTreeRegressor of shape (n_rounds, trees_per_round)
+        The trees as fitted regressors: their predictions add up to the raw score.
     evals_result_ : dict
         Metrics of every eval set and round: ``evals_result_["validation_0"]["logloss"]``.
     best_iteration_ : int
@@ -390,6 +402,8 @@ class GPUBoostClassifier(TreesOfClasses, BaseBoost):
         sample_weight: Any = None,
         eval_set: Any = None,
         eval_sample_weight: Any = None,
+        eval_X: Any = None,
+        eval_y: Any = None,
     ) -> GPUBoostClassifier:
         """Train on a set of rows.
 
@@ -403,10 +417,13 @@ class GPUBoostClassifier(TreesOfClasses, BaseBoost):
             Classes: numbers or strings.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights; a row of weight 0 is as if it were not there.
-        eval_set : pair (X, y) or list of pairs, default=None
-            Sets to evaluate on after every round.
+        eval_set : pair (X, y), or list or tuple of pairs, default=None
+            Sets to evaluate on after every round. An empty list is the same as None.
         eval_sample_weight : list of array-like, default=None
             Weights for each eval set.
+        eval_X, eval_y : array-like, or tuple of them, default=None
+            The same sets as ``eval_set`` would have, X and y apart, so that a pipeline can
+            transform X: ``Pipeline(steps, transform_input=["eval_X"])``. A tuple has several sets.
 
         Returns
         -------
@@ -434,9 +451,10 @@ class GPUBoostClassifier(TreesOfClasses, BaseBoost):
             objective = binary if len(classes) == 2 else OBJECTIVES["multi_log_loss"]
             if len(classes) == 1:
                 objective = replace(OBJECTIVES["one_class"], metric=binary.metric)
+            pairs = eval_pairs(eval_set, eval_X, eval_y)
             evals = [
                 (ex, class_codes(name, ey, classes).astype(np.float64), ew)
-                for ex, (name, ey), ew in self._check_evals(eval_set, eval_sample_weight, params)
+                for ex, (name, ey), ew in self._check_evals(pairs, eval_sample_weight, params)
             ]
             features = FeatureMap.of_numbers(X.shape[1])
             ensemble, history = self._fit_boosting(
@@ -470,7 +488,7 @@ class GPUBoostClassifier(TreesOfClasses, BaseBoost):
             Log odds of the second of two classes (half of them with the exponential objective), or
             a score for each class.
         """
-        return self._predict(X, lambda _, raw: raw[0] if len(raw) == 1 else raw.T.copy())
+        return self._predict(X, scores_by_row)
 
     def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class.
@@ -487,6 +505,23 @@ class GPUBoostClassifier(TreesOfClasses, BaseBoost):
         """
         return self._predict(X, self._from_raw)
 
+    def predict_log_proba(self, X: Any) -> Any:
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict, as in ``fit``; the result is where they are.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Logarithms of what ``predict_proba`` returns; minus infinity for a probability of 0.
+        """
+        return self._predict(
+            X, lambda backend, raw: logarithms(backend, self._from_raw(backend, raw))
+        )
+
     def predict(self, X: Any) -> Any:
         """Predict classes.
 
@@ -502,6 +537,21 @@ class GPUBoostClassifier(TreesOfClasses, BaseBoost):
             classes are not numbers.
         """
         return self._predict(X, self._labels)
+
+    def staged_decision_function(self, X: Any) -> Iterator[Any]:
+        """Raw scores after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict, as in ``fit``; the result is where they are.
+
+        Yields
+        ------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            What ``decision_function`` returns, after 1, 2, ... rounds.
+        """
+        yield from self._staged(X, scores_by_row)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Predict probabilities after each round.
@@ -532,3 +582,8 @@ class GPUBoostClassifier(TreesOfClasses, BaseBoost):
             Classes after 1, 2, ... rounds.
         """
         yield from self._staged(X, self._labels)
+
+
+def scores_by_row(_: Backend, raw: Any) -> Any:
+    """Raw scores (n_channels, n_rows) as (n_rows,) or (n_rows, n_channels)."""
+    return raw[0] if len(raw) == 1 else raw.T.copy()

@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix
 from sklearn.base import is_classifier
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -25,15 +24,20 @@ from gpuboost.backend import (
     n_threads,
     on_host,
 )
-from gpuboost.data.checks import LARGEST_IN_TREES, check_squares, check_weight, weights_by_class
+from gpuboost.data.checks import (
+    LARGEST_IN_TREES,
+    check_squares,
+    check_weight,
+    refuse_sparse,
+    weights_by_class,
+)
 from gpuboost.data.dates_and_masks import plain_table, refuse_mask
 from gpuboost.data.features import FeatureMap
 from gpuboost.data.targets import TreeTargets
-from gpuboost.estimators.base import BaseTrees, TreesOfClasses
+from gpuboost.estimators.base import BaseTrees, TreesOfClasses, logarithms
 from gpuboost.exchange import FeatureMatrix
 from gpuboost.model.ensemble import Ensemble, ensemble_of
 from gpuboost.model.tree import Tree
-from gpuboost.scalar.rows import log_of_shares
 from gpuboost.training.trees import TreeParams
 
 log = logging.getLogger("gpuboost")
@@ -86,6 +90,11 @@ class Training:
 class BaseClassical(BaseTrees):
     """What classical estimators share."""
 
+    @property
+    def _splitter(self) -> str:
+        """The splitter by its name here: "best" is scikit-learn's for "exact"."""
+        return "exact" if self.splitter == "best" else self.splitter
+
     def _check_device(self) -> None:
         """Raise unless the device exists here."""
         check_device(self.device)
@@ -94,7 +103,7 @@ class BaseClassical(BaseTrees):
     def _check_bins(self) -> None:
         """Raise if a number of bins is given that the splitter has no use for."""
         default = TreeParams.max_bins
-        if self.splitter != "hist" and self.max_bins != default:
+        if self._splitter != "hist" and self.max_bins != default:
             raise ValueError(
                 f"max_bins must be {default}, its default, with splitter={self.splitter!r}, "
                 f"which has no bins; got {self.max_bins!r}"
@@ -108,14 +117,14 @@ class BaseClassical(BaseTrees):
         """
         if self.device in ("auto", "cpu"):
             return get_backend("cpu", self.n_jobs)
-        if self.splitter == "exact":
+        if self._splitter == "exact":
             say_that_exact_trees_grow_on_the_host()
             return get_backend("cpu", self.n_jobs)
         return get_backend(device_for(self.device, x), self.n_jobs)
 
     def _takes_device_input(self) -> bool:
         """Whether ``fit`` reads X on a device where it is: where its bins are trained on."""
-        is_binned = self.splitter == "hist" and self.categorical_features is None
+        is_binned = self._splitter == "hist" and self.categorical_features is None
         return is_binned and self.device not in ("auto", "cpu")
 
     # --- training data
@@ -129,6 +138,7 @@ class BaseClassical(BaseTrees):
             log.info("X is copied from %s to the host for training", device_for(self.device, x))
             x = on_host(x)
         refuse_mask("y", y)
+        refuse_sparse("y", y)
         x, features = plain_table(x), None
         if self.categorical_features is not None:
             features = FeatureMap.of_table(x, self.categorical_features)
@@ -157,7 +167,7 @@ class BaseClassical(BaseTrees):
 
     def _coded(self, data: Training, backend: Backend) -> FeatureMatrix:
         """The features as the splitter wants them."""
-        max_bins = self.max_bins if self.splitter == "hist" else None
+        max_bins = self.max_bins if self._splitter == "hist" else None
         return data.features.matrix_with_borders(data.x, data.weight, max_bins, backend)
 
     def _with_class_weight(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -204,29 +214,6 @@ class BaseClassical(BaseTrees):
         """Number of outputs."""
         return ensemble_of(self).n_outputs
 
-    def _leaves(self, x: Any) -> Any:
-        """The leaf of each checked row in each tree, (n_rows, n_trees) int32."""
-        with self._backend(x) as backend:
-            return ensemble_of(self).leaves(x, backend)
-
-    def _paths(self, x: Any) -> csr_matrix:
-        """1 where a row passes through a node, (n_rows, nodes of all trees); on the host."""
-        ensemble, leaves = ensemble_of(self), on_host(self._leaves(x))
-        begin = ensemble.walk_arrays[0]
-        rows, columns = [], []
-        for tree, first, node in zip(ensemble.trees, begin, leaves.T, strict=False):
-            parent, row = tree.parent, np.arange(len(x))
-            while len(row):
-                rows.append(row)
-                columns.append(first + node)
-                node = parent[node]
-                row, node = row[node >= 0], node[node >= 0]
-        entries = np.concatenate(rows), np.concatenate(columns)
-        ones = np.ones(len(entries[0]), np.int64)
-        paths = csr_matrix((ones, entries), shape=(len(x), begin[-1]))
-        paths.sort_indices()
-        return paths
-
     def _by_output(self, values: Any) -> Any:
         """Class shares (n_rows, n_channels) as scikit-learn hands them out.
 
@@ -245,6 +232,43 @@ class SeveralOutputs(BaseClassical):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+    def to_sklearn(self) -> Any:
+        """The fitted model as one of scikit-learn's own classes, for what insists on these.
+
+        ``sklearn.tree.plot_tree``, ``export_graphviz``, partial dependence by recursion and
+        ``shap.TreeExplainer`` take it. It predicts the same. Only, scikit-learn's trees round X to
+        float32: a row that float32 does not hold exactly may go the other way where a value lies
+        within this rounding of a threshold.
+
+        Returns
+        -------
+        estimator
+            A fitted ``DecisionTreeClassifier``, ``RandomForestRegressor`` or the like from
+            scikit-learn. Parameters that it knows have their values; the trees that vote in a
+            forest with ``voting="hard"`` have leaves of one class.
+
+        Raises
+        ------
+        ValueError
+            If there are nominal features: scikit-learn's trees have no sets of categories.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.tree import export_text
+        >>> from gpuboost import DecisionTreeClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = DecisionTreeClassifier(max_depth=1).fit(X, y)
+        >>> print(export_text(model.to_sklearn()).rstrip())
+        |--- feature_2 <= 2.45
+        |   |--- class: 0
+        |--- feature_2 >  2.45
+        |   |--- class: 1
+        """
+        from gpuboost.export.to_sklearn import to_sklearn  # not with the library: it takes long
+
+        return to_sklearn(self)
 
     def predict(self, X: Any) -> Any:
         """Predict targets.
@@ -323,11 +347,7 @@ class SeveralLabels(TreesOfClasses):
         ndarray of shape (n_samples, n_classes), or list of them
             Logarithms of what ``predict_proba`` returns; minus infinity for a probability of 0.
         """
-
-        def logarithms(backend: Backend, raw: Any) -> Any:
-            return self._by_output(backend.each_row(log_of_shares, raw.shape[::-1], raw.T))
-
-        return self._predict(X, logarithms)
+        return self._predict(X, lambda backend, raw: self._by_output(logarithms(backend, raw.T)))
 
 
 @cache

@@ -28,10 +28,10 @@ class RandomForestClassifier(BaseForestClassifier):
         Impurity that splits decrease; "entropy" and "log_loss" are the same, in bits.
         "misclassification" is not strictly concave: a split that carves out a pure node can count
         for nothing.
-    splitter : {"hist", "exact", "midpoint"}, default="hist"
+    splitter : {"hist", "exact", "best", "midpoint"}, default="hist"
         How a node's split is found: the best of the cuts between at most ``max_bins`` bins; the
         best of all cuts; or the middle of the node's cell, along one feature that is drawn without
-        looking at y.
+        looking at y. "best" is scikit-learn's name for "exact".
     max_depth : int or None, default=None
         Most splits between the root and a leaf. None: no limit.
     min_samples_split : int or float, default=2
@@ -48,6 +48,9 @@ class RandomForestClassifier(BaseForestClassifier):
         Most leaves; the node with the highest gain is split first then. None: no limit.
     min_impurity_decrease : float, default=0.0
         Least decrease of the impurity by a split, times the node's share of the weight.
+    ccp_alpha : float, default=0.0
+        Price of a leaf: each tree is pruned to the subtree that minimises impurity + ``ccp_alpha``
+        * leaves.
     bootstrap : bool, default=True
         Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
     max_samples : int, float or None, default=None
@@ -107,6 +110,11 @@ class RandomForestClassifier(BaseForestClassifier):
         Mean over the trees of each feature's part of the decrease of impurity, adding up to 1.
     n_estimators_ : int
         Trees that were grown.
+    estimators_ : list of DecisionTreeClassifier
+        The trees as fitted estimators; they are also ``model[i]`` and ``list(model)``.
+    estimators_samples_ : list of ndarray of int
+        The training rows that were drawn for each tree, as often as they were; only with
+        ``bootstrap``.
     bags_ : Bags or None
         The rule by which rows are drawn for each tree; None without ``bootstrap``.
     origin_ : dict
@@ -147,10 +155,10 @@ class RandomForestRegressor(BaseForestRegressor):
         Impurity that splits decrease: the variance, the mean distance from the median, or half the
         mean Poisson deviance, which needs targets of at least 0. Leaves predict means, with
         "absolute_error" medians.
-    splitter : {"hist", "exact", "midpoint"}, default="hist"
+    splitter : {"hist", "exact", "best", "midpoint"}, default="hist"
         How a node's split is found: the best of the cuts between at most ``max_bins`` bins; the
         best of all cuts; or the middle of the node's cell, along one feature that is drawn without
-        looking at y.
+        looking at y. "best" is scikit-learn's name for "exact".
     max_depth : int or None, default=None
         Most splits between the root and a leaf. None: no limit.
     min_samples_split : int or float, default=2
@@ -167,6 +175,9 @@ class RandomForestRegressor(BaseForestRegressor):
         Most leaves; the node with the highest gain is split first then. None: no limit.
     min_impurity_decrease : float, default=0.0
         Least decrease of the impurity by a split, times the node's share of the weight.
+    ccp_alpha : float, default=0.0
+        Price of a leaf: each tree is pruned to the subtree that minimises impurity + ``ccp_alpha``
+        * leaves.
     bootstrap : bool, default=True
         Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
     max_samples : int, float or None, default=None
@@ -218,6 +229,11 @@ class RandomForestRegressor(BaseForestRegressor):
         Mean over the trees of each feature's part of the decrease of impurity, adding up to 1.
     n_estimators_ : int
         Trees that were grown.
+    estimators_ : list of DecisionTreeRegressor
+        The trees as fitted estimators; they are also ``model[i]`` and ``list(model)``.
+    estimators_samples_ : list of ndarray of int
+        The training rows that were drawn for each tree, as often as they were; only with
+        ``bootstrap``.
     bags_ : Bags or None
         The rule by which rows are drawn for each tree; None without ``bootstrap``.
     origin_ : dict
@@ -263,10 +279,10 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Impurity that splits decrease; "entropy" and "log_loss" are the same, in bits.
         "misclassification" is not strictly concave: a split that carves out a pure node can count
         for nothing.
-    splitter : {"hist", "exact", "midpoint"}, default="hist"
+    splitter : {"hist", "exact", "best", "midpoint"}, default="hist"
         Where a feature's cut falls: on the border of one of at most ``max_bins`` bins; anywhere
         between two values; or in the middle of the node's cell, along one feature that is drawn
-        without looking at y.
+        without looking at y. "best" is scikit-learn's name for "exact".
     max_depth : int or None, default=None
         Most splits between the root and a leaf. None: no limit.
     min_samples_split : int or float, default=2
@@ -283,6 +299,9 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Most leaves; the node with the highest gain is split first then. None: no limit.
     min_impurity_decrease : float, default=0.0
         Least decrease of the impurity by a split, times the node's share of the weight.
+    ccp_alpha : float, default=0.0
+        Price of a leaf: each tree is pruned to the subtree that minimises impurity + ``ccp_alpha``
+        * leaves.
     bootstrap : bool, default=False
         Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
     max_samples : int, float or None, default=None
@@ -337,6 +356,11 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Mean over the trees of each feature's part of the decrease of impurity, adding up to 1.
     n_estimators_ : int
         Trees that were grown.
+    estimators_ : list of DecisionTreeClassifier
+        The trees as fitted estimators; they are also ``model[i]`` and ``list(model)``.
+    estimators_samples_ : list of ndarray of int
+        The training rows that were drawn for each tree, as often as they were; only with
+        ``bootstrap``.
     bags_ : Bags or None
         The rule by which rows are drawn for each tree; None without ``bootstrap``.
     origin_ : dict
@@ -376,6 +400,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
         max_features: Any = "sqrt",
         max_leaf_nodes: int | None = DEFAULT.max_leaf_nodes,
         min_impurity_decrease: float = DEFAULT.min_impurity_decrease,
+        ccp_alpha: float = BaggingParams.ccp_alpha,
         bootstrap: bool = False,
         max_samples: int | float | None = None,
         oob_score: Any = False,
@@ -408,10 +433,10 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Impurity that splits decrease: the variance, the mean distance from the median, or half the
         mean Poisson deviance, which needs targets of at least 0. Leaves predict means, with
         "absolute_error" medians.
-    splitter : {"hist", "exact", "midpoint"}, default="hist"
+    splitter : {"hist", "exact", "best", "midpoint"}, default="hist"
         Where a feature's cut falls: on the border of one of at most ``max_bins`` bins; anywhere
         between two values; or in the middle of the node's cell, along one feature that is drawn
-        without looking at y.
+        without looking at y. "best" is scikit-learn's name for "exact".
     max_depth : int or None, default=None
         Most splits between the root and a leaf. None: no limit.
     min_samples_split : int or float, default=2
@@ -428,6 +453,9 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Most leaves; the node with the highest gain is split first then. None: no limit.
     min_impurity_decrease : float, default=0.0
         Least decrease of the impurity by a split, times the node's share of the weight.
+    ccp_alpha : float, default=0.0
+        Price of a leaf: each tree is pruned to the subtree that minimises impurity + ``ccp_alpha``
+        * leaves.
     bootstrap : bool, default=False
         Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
     max_samples : int, float or None, default=None
@@ -474,6 +502,11 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Mean over the trees of each feature's part of the decrease of impurity, adding up to 1.
     n_estimators_ : int
         Trees that were grown.
+    estimators_ : list of DecisionTreeRegressor
+        The trees as fitted estimators; they are also ``model[i]`` and ``list(model)``.
+    estimators_samples_ : list of ndarray of int
+        The training rows that were drawn for each tree, as often as they were; only with
+        ``bootstrap``.
     bags_ : Bags or None
         The rule by which rows are drawn for each tree; None without ``bootstrap``.
     origin_ : dict
@@ -515,6 +548,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
         max_features: Any = 1.0,
         max_leaf_nodes: int | None = DEFAULT.max_leaf_nodes,
         min_impurity_decrease: float = DEFAULT.min_impurity_decrease,
+        ccp_alpha: float = BaggingParams.ccp_alpha,
         bootstrap: bool = False,
         max_samples: int | float | None = None,
         oob_score: Any = False,

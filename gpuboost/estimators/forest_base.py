@@ -18,6 +18,8 @@ from gpuboost.estimators.classical import (
     check_counts,
     check_middles,
 )
+from gpuboost.estimators.leaves import LeavesOfTrees, find_leaves
+from gpuboost.estimators.members import SequenceOfTrees
 from gpuboost.exchange import FeatureMatrix
 from gpuboost.model.ensemble import ensemble_of
 from gpuboost.model.file import need
@@ -43,7 +45,7 @@ from gpuboost.training.trees import (
 
 DEFAULT = TreeParams("gini")
 VOTING = ("soft", "hard")
-SPLITTERS = ("hist", "exact", "midpoint")
+SPLITTERS = ("hist", "exact", "best", "midpoint")
 CLASS_WEIGHTS = ("balanced", "balanced_subsample")
 
 #: Parameters of every tree that forests pass on.
@@ -53,7 +55,7 @@ TREE_NAMES = (
 )  # fmt: skip
 
 
-class BaseForest(TrainedInRounds, SeveralOutputs):
+class BaseForest(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, SeveralOutputs):
     """What all forests share."""
 
     #: Whether each feature gets one cut by chance; else all of its cuts are tried.
@@ -71,9 +73,8 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
         """Parameters of the loop and of the trees; raises before any work is done."""
         check_choice("criterion", self.criterion, self._criteria)
         check_choice("splitter", self.splitter, SPLITTERS)
-        by_chance = self._cuts_by_chance and self.splitter != "midpoint"
         tree_params = TreeParams(
-            splitter="random" if by_chance else self.splitter,
+            splitter=self._splitter_of_trees(),
             **{name: getattr(self, name) for name in TREE_NAMES},
         )
         self._check_bins()
@@ -84,6 +85,7 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
             self.max_samples,
             getattr(self, "class_weight", None),
             self.verbose,
+            self.ccp_alpha,
         )
         check_flag("warm_start", self.warm_start)
         if not callable(self.oob_score) and not isinstance(self.oob_score, (bool, np.bool_)):
@@ -99,11 +101,15 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
         self._check_device()
         return params, tree_params
 
+    def _splitter_of_trees(self) -> str:
+        by_chance = self._cuts_by_chance and self._splitter != "midpoint"
+        return "random" if by_chance else self._splitter
+
     def _check_max_features(self) -> None:
         """Raise if features are to be drawn, and the splitter draws one without looking."""
         value, default = self.max_features, self._default_max_features
         is_default = isinstance(value, type(default)) and value == default
-        if self.splitter == "midpoint" and value is not None and not is_default:
+        if self._splitter == "midpoint" and value is not None and not is_default:
             raise ValueError(
                 f"max_features must be {default!r}, its default, or None with "
                 f"splitter='midpoint', which draws one feature; got {value!r}"
@@ -173,7 +179,7 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
             coded.is_categorical,
         )
         return origin_of_trees(
-            replace(tree_params, splitter=self.splitter),
+            replace(tree_params, splitter=self._splitter),
             params,
             seed,
             X=(*arrays, repr(categories)),
@@ -218,6 +224,19 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
                 f"{wanted} and float64",
             )
 
+    @property
+    def estimators_samples_(self) -> list[np.ndarray]:
+        """The training rows that were drawn for each tree, each as often as it was drawn.
+
+        Only with ``bootstrap``.
+        """
+        if self.bags_ is None:
+            raise AttributeError("estimators_samples_ is there with bootstrap=True only")
+        with host_backend(1) as backend:
+            rows = np.arange(self.bags_.n_rows, dtype=np.int32)
+            counts = (self.bags_.counts(i, backend) for i in range(len(self)))
+            return [np.repeat(rows, drawn) for drawn in counts]
+
     def bag_counts(self, i: int) -> np.ndarray:
         """How often each training row was drawn for tree i, (n_training_rows,)."""
         n_trees = len(ensemble_of(self).trees)
@@ -230,41 +249,6 @@ class BaseForest(TrainedInRounds, SeveralOutputs):
             raise ValueError(f"there is no tree {i!r}: the forest has trees 0 to {n_trees - 1}")
         with host_backend(1) as backend:
             return self.bags_.counts(i, backend)
-
-    # --- predictions
-
-    def apply(self, X: Any) -> Any:
-        """Find the leaf of each row in each tree.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows; the result is where they are.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_estimators)
-            Numbers of leaves; the nodes of each tree are numbered from 0 on.
-        """
-        return self._leaves(self.check_rows(X))
-
-    def decision_path(self, X: Any) -> tuple[Any, np.ndarray]:
-        """Find the nodes that each row passes through, from the roots to the leaves.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        indicator : sparse matrix of shape (n_samples, n_nodes)
-            1 where a row passes through a node; the trees' nodes stand one after another. It is
-            always on the host.
-        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
-            The columns from ``n_nodes_ptr[i]`` to ``n_nodes_ptr[i + 1]`` are the nodes of tree i.
-        """
-        return self._paths(self.check_rows(X)), ensemble_of(self).walk_arrays[0]
 
 
 class BaseForestClassifier(SeveralLabels, BaseForest):
@@ -289,6 +273,7 @@ class BaseForestClassifier(SeveralLabels, BaseForest):
         max_features: Any = "sqrt",
         max_leaf_nodes: int | None = DEFAULT.max_leaf_nodes,
         min_impurity_decrease: float = DEFAULT.min_impurity_decrease,
+        ccp_alpha: float = BaggingParams.ccp_alpha,
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: Any = False,
@@ -354,6 +339,7 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
         max_features: Any = 1.0,
         max_leaf_nodes: int | None = DEFAULT.max_leaf_nodes,
         min_impurity_decrease: float = DEFAULT.min_impurity_decrease,
+        ccp_alpha: float = BaggingParams.ccp_alpha,
         bootstrap: bool = True,
         max_samples: int | float | None = None,
         oob_score: Any = False,
@@ -437,7 +423,7 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
                 f"{quantiles!r}"
             )
         x = self.check_rows(X)
-        leaves = on_host(self._leaves(x))
+        leaves = on_host(find_leaves(self, x))
         with self._backend(x) as backend:
             out = self.leaf_targets_.quantiles(leaves, wanted, backend.host)
             out = out[:, 0] if self.n_outputs_ == 1 else out

@@ -24,6 +24,8 @@ from gpuboost.estimators.classical import (
     check_counts,
     check_middles,
 )
+from gpuboost.estimators.leaves import find_leaves, find_paths
+from gpuboost.export.tree_fields import TreeFields
 from gpuboost.model.ensemble import Ensemble, ensemble_of
 from gpuboost.model.file import need
 from gpuboost.model.pruning import (
@@ -49,6 +51,7 @@ from gpuboost.training.trees import (
 
 DEFAULT = TreeParams("gini")
 FOLDS = 5
+SPLITTERS = ("exact", "best", "hist", "random", "midpoint")
 
 
 class BaseDecisionTree(SeveralOutputs):
@@ -68,12 +71,15 @@ class BaseDecisionTree(SeveralOutputs):
     def _check_params(self) -> TreeParams:
         """Parameters as a checked config; raises before any work is done."""
         check_choice("criterion", self.criterion, self._criteria)
+        check_choice("splitter", self.splitter, SPLITTERS)
         names = (
-            "criterion", "splitter", "max_depth", "min_samples_split", "min_samples_leaf",
+            "criterion", "max_depth", "min_samples_split", "min_samples_leaf",
             "min_weight_fraction_leaf", "min_impurity_decrease", "max_leaf_nodes", "max_features",
             "categorical_split", "max_bins",
         )  # fmt: skip
-        params = TreeParams(**{name: getattr(self, name) for name in names})
+        params = TreeParams(
+            splitter=self._splitter, **{name: getattr(self, name) for name in names}
+        )
         self._check_bins()
         self._check_device()
         if not isinstance(self.ccp_alpha, str) or self.ccp_alpha != "cv":
@@ -290,7 +296,7 @@ class BaseDecisionTree(SeveralOutputs):
                 f"y_val must have {self.n_outputs_} outputs as in training; got {y.shape[1]}"
             )
         weight = check_weight(on_host(sample_weight), len(y), largest_allowed=LARGEST_IN_TREES)
-        leaves = on_host(self._leaves(x))[:, 0]
+        leaves = on_host(find_leaves(self, x))[:, 0]
         losses = node_losses(
             ensemble.trees[0],
             leaves,
@@ -310,6 +316,19 @@ class BaseDecisionTree(SeveralOutputs):
         return TreeTargets.of_classes(np.stack(codes, axis=1), [len(known) for known in classes])
 
     # --- the fitted tree
+
+    @property
+    def tree_(self) -> TreeFields:
+        """The tree with the fields of scikit-learn's: ``children_left``, ``threshold``, ..."""
+        ensemble = ensemble_of(self)
+        return TreeFields(ensemble.trees[0], self, ensemble)
+
+    @property
+    def max_features_(self) -> int:
+        """Features that a node looks at."""
+        params = TreeParams(self.criterion, max_features=self.max_features)
+        is_drawn = self._splitter == "midpoint"
+        return 1 if is_drawn else params.n_features_drawn(self.n_features_in_)
 
     def get_depth(self) -> int:
         """Splits on the longest way from the root to a leaf.
@@ -344,7 +363,7 @@ class BaseDecisionTree(SeveralOutputs):
         ndarray of shape (n_samples,)
             Numbers of nodes.
         """
-        return self._leaves(self.check_rows(X))[:, 0].astype(np.int64)
+        return find_leaves(self, self.check_rows(X))[:, 0].astype(np.int64)
 
     def decision_path(self, X: Any) -> csr_matrix:
         """The nodes that each row passes through.
@@ -359,7 +378,7 @@ class BaseDecisionTree(SeveralOutputs):
         sparse matrix of shape (n_samples, n_nodes)
             In CSR format, always on the host; 1 where a row passes through a node.
         """
-        return self._paths(self.check_rows(X))
+        return find_paths(self, self.check_rows(X))
 
 
 class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
@@ -371,11 +390,11 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
         Impurity that splits decrease; "entropy" and "log_loss" are the same, in bits.
         "misclassification" is not strictly concave: a split that carves out a pure node can count
         for nothing.
-    splitter : {"exact", "hist", "random", "midpoint"}, default="exact"
+    splitter : {"exact", "best", "hist", "random", "midpoint"}, default="exact"
         How a node's split is found: the best of all cuts; the best of the cuts between at most
         ``max_bins`` bins; the best of one cut per feature, drawn between the lowest and the highest
         value of the node; or the middle of the node's cell, along one feature that is drawn without
-        looking at y.
+        looking at y. "best" is scikit-learn's name for "exact".
     max_depth : int or None, default=None
         Most splits between the root and a leaf. None: no limit.
     min_samples_split : int or float, default=2
@@ -442,6 +461,10 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
         Share of each feature in the decrease of impurity.
     n_outputs_ : int
         Number of outputs.
+    max_features_ : int
+        Features that a node looks at.
+    tree_ : TreeFields
+        The tree with the fields of scikit-learn's trees (``children_left``, ``threshold``, ...).
     ccp_alpha_ : float
         The price of a leaf that the tree was pruned with.
 
@@ -532,11 +555,11 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         Impurity that splits decrease: the variance, the mean distance from the median, or half the
         mean Poisson deviance, which needs targets of at least 0. Leaves predict means, with
         "absolute_error" medians.
-    splitter : {"exact", "hist", "random", "midpoint"}, default="exact"
+    splitter : {"exact", "best", "hist", "random", "midpoint"}, default="exact"
         How a node's split is found: the best of all cuts; the best of the cuts between at most
         ``max_bins`` bins; the best of one cut per feature, drawn between the lowest and the highest
         value of the node; or the middle of the node's cell, along one feature that is drawn without
-        looking at y.
+        looking at y. "best" is scikit-learn's name for "exact".
     max_depth : int or None, default=None
         Most splits between the root and a leaf. None: no limit.
     min_samples_split : int or float, default=2
@@ -592,6 +615,10 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         Share of each feature in the decrease of impurity.
     n_outputs_ : int
         Number of outputs.
+    max_features_ : int
+        Features that a node looks at.
+    tree_ : TreeFields
+        The tree with the fields of scikit-learn's trees (``children_left``, ``threshold``, ...).
     ccp_alpha_ : float
         The price of a leaf that the tree was pruned with.
 

@@ -109,6 +109,14 @@ class Ensemble:
         """Rounds that predictions use."""
         return self.n_rounds if self.n_used < 0 else self.n_used // self.trees_per_round
 
+    @cached_property
+    def in_use(self) -> Ensemble:
+        """The same with only the trees that predictions use."""
+        if self.n_used < 0:
+            return self
+        weights = self.tree_weights[: self.n_used]
+        return replace(self.with_trees(self.trees[: self.n_used], weights), n_used=-1)
+
     @property
     def adds_up(self) -> bool:
         """Whether trees correct each other, as in gradient boosting."""

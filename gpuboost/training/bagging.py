@@ -15,8 +15,9 @@ from typing import Annotated, Any
 import numpy as np
 
 from gpuboost.backend import Backend, HostBackend
-from gpuboost.config import RANGES, check_flag, is_count, is_share
+from gpuboost.config import RANGES, Number, check_flag, is_count, is_share
 from gpuboost.model.ensemble import Ensemble
+from gpuboost.model.pruning import prune
 from gpuboost.model.tree import Tree
 from gpuboost.progress import Progress
 from gpuboost.training.trees import TREES, GrowingTree, TreeGrower, TreeParams
@@ -37,6 +38,7 @@ class BaggingParams:
     max_samples: int | float | None = None
     class_weight: Any = None
     verbose: int = 0
+    ccp_alpha: float = 0.0
 
     def __post_init__(self) -> None:
         """Check every value but the weights of classes, which depend on the classes."""
@@ -44,6 +46,7 @@ class BaggingParams:
             RANGES[name].check(name, getattr(self, name))
         check_flag("bootstrap", self.bootstrap)
         check_max_samples(self.max_samples, self.bootstrap)
+        Number(0).check("ccp_alpha", self.ccp_alpha)
 
 
 def grow_forest(
@@ -60,7 +63,10 @@ def grow_forest(
         return GrowingTree(weights.of_tree(number, backend), backend.mix_key(seed, TREES, number))
 
     with Progress(n_new, "training", "trees", int(params.verbose)) as progress:
-        return kept + grower.grow_all(n_new, tree, progress.advance)
+        grown = grower.grow_all(n_new, tree, progress.advance)
+    if params.ccp_alpha > 0:
+        grown = [prune(one, params.ccp_alpha) for one in grown]
+    return kept + grown
 
 
 @dataclass(frozen=True)
@@ -228,6 +234,7 @@ def origin_of_trees(
         "bootstrap": bool(params.bootstrap),
         "max_samples": params.max_samples,
         "class_weight": params.class_weight,
+        "ccp_alpha": params.ccp_alpha,
         "random_state": seed,
         **{name: digest(*parts) for name, parts in data.items()},
     }

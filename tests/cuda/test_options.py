@@ -96,6 +96,7 @@ CLASSICAL = [
     {"criterion": "poisson"},
     {"splitter": "hist"},
     {"splitter": "exact"},
+    {"splitter": "best"},
     {"splitter": "random"},
     {"splitter": "midpoint", "max_features": None},
     {"max_depth": 2},
@@ -124,6 +125,7 @@ TREES = [
 ]
 FORESTS = [
     {"n_estimators": 3},
+    {"ccp_alpha": 0.05},
     {"bootstrap": True},
     {"bootstrap": False},
     {"max_samples": 0.5, "bootstrap": True},
@@ -279,7 +281,7 @@ def applies(kind, case):
     if not all(name in names or name in DATA for name in case):
         return False
     if "AdaBoost" in kind.__name__:
-        if parameter == "splitter" and value not in ("exact", "hist"):
+        if parameter == "splitter" and value not in ("exact", "best", "hist"):
             return False
         if parameter == "criterion" and value in ("poisson", "log_loss"):
             return False

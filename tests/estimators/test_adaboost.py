@@ -271,7 +271,7 @@ def test_stumps_of_lowest_error(n_classes):
     weight = np.full(len(y), 1 / len(y))
     assert model.n_estimators_ == 8
     votes = [tree.value.argmax(axis=1)[leaves] for tree, leaves in zip(
-        model.ensemble_.trees, model._leaves(x).T, strict=True
+        model.ensemble_.trees, model.apply(x).T, strict=True
     )]  # fmt: skip
     for said, error, step in zip(
         votes, model.estimator_errors_, model.estimator_weights_, strict=True
@@ -289,7 +289,7 @@ def test_stumps_of_lowest_error(n_classes):
     [
         ("criterion", "mse", "criterion must be one of .*got 'mse'"),
         ("criterion", "poisson", "criterion must be one of .*got 'poisson'"),
-        ("splitter", "random", "splitter must be one of 'exact', 'hist'; got 'random'"),
+        ("splitter", "random", "splitter must be one of 'exact', 'best', 'hist'; got 'random'"),
         ("max_bins", 64, "max_bins must be 256, .*'exact'.* got 64"),
         ("n_estimators", 0, "n_estimators must be"),
         ("learning_rate", -1, "learning_rate must be"),
@@ -396,3 +396,12 @@ def test_exponential_is_for_two_classes():
         match="objective='exponential' is for two classes, y has 3; use .*AdaBoostClassifier",
     ):
         GPUBoostClassifier(objective="exponential").fit(*load_iris(return_X_y=True))
+
+
+def test_best_is_another_name_of_exact_and_logarithms_are_of_the_probabilities():
+    x, y = load_iris(return_X_y=True)
+    exact, best = (
+        AdaBoostClassifier(n_estimators=4, splitter=name).fit(x, y) for name in ("exact", "best")
+    )
+    assert exact.fingerprint() == best.fingerprint()
+    np.testing.assert_allclose(best.predict_log_proba(x), np.log(best.predict_proba(x)))

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_multilabel_classification
 from sklearn.model_selection import TimeSeriesSplit, cross_val_score
 from sklearn.multioutput import MultiOutputClassifier
@@ -44,7 +45,6 @@ def test_stages_end_at_the_prediction_and_early_stopping_goes_back(data):
 @pytest.mark.parametrize(
     ("fit", "message"),
     [
-        ({"eval_set": []}, "eval_set must be a pair"),
         ({"eval_set": [(1, 2, 3)]}, "eval_set must be a pair"),
         ({"eval_sample_weight": [None]}, "eval_sample_weight was given without an eval_set"),
     ],
@@ -280,3 +280,20 @@ def test_three_classes_have_no_monotone_scores(data):
     x, signal = data
     with pytest.raises(ValueError, match="monotone_constraints .* y has 3 classes"):
         GPUBoostClassifier(monotone_constraints={0: 1}).fit(x, np.digitize(signal, [-0.5, 0.5]))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_logarithms_and_scores_by_stages(data, n_classes):
+    x, signal = data
+    y = np.digitize(signal, [-0.5, 0.5][: n_classes - 1])
+    model = GPUBoostClassifier(n_estimators=3, max_depth=2).fit(x, y)
+    np.testing.assert_allclose(model.predict_log_proba(x), np.log(model.predict_proba(x)))
+    stages = list(model.staged_decision_function(x))
+    assert len(stages) == 3
+    np.testing.assert_array_equal(stages[-1], model.decision_function(x))
+
+
+@pytest.mark.parametrize("kind", [GPUBoostClassifier, GPUBoostRegressor])
+def test_sparse_y_is_refused(data, kind):
+    with pytest.raises(TypeError, match=r"y must be a dense array.*y\.toarray\(\)"):
+        kind().fit(data[0], csr_matrix(data[1][:, None] > 0))

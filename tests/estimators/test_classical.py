@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
+from sklearn.datasets import load_iris
 
-from gpuboost import DecisionTreeClassifier, DecisionTreeRegressor
+from gpuboost import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestRegressor
 
 
 def test_weights_of_samples_and_classes_are_multiplied():
@@ -40,3 +42,18 @@ def test_bins_are_for_the_splitter_that_has_them():
 def test_objects_that_are_no_finite_numbers_say_where():
     with pytest.raises(ValueError, match=r"y contains NaN or infinity: \[inf\] at row 1"):
         DecisionTreeRegressor().fit(np.zeros((2, 1)), np.array([1.0, np.inf], object))
+
+
+@pytest.mark.parametrize("kind", [DecisionTreeClassifier, RandomForestRegressor])
+def test_sparse_y_is_refused(kind):
+    with pytest.raises(TypeError, match="y must be a dense array; got a sparse csr_matrix"):
+        kind().fit(np.eye(4), csr_matrix(np.eye(4)))
+
+
+@pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
+def test_best_is_another_name_of_exact(kind):
+    x, y = load_iris(return_X_y=True)
+    best = kind(splitter="best").fit(x, y)
+    assert best.fingerprint() == kind(splitter="exact").fit(x, y).fingerprint()
+    with pytest.raises(ValueError, match="max_bins must be 256"):
+        kind(splitter="best", max_bins=16).fit(x, y)

@@ -79,6 +79,7 @@ ALLOWED = {
         "which device is taken by default; exact trees are grown on the CPU",
     ),
     "random_state": ([BOOSTING, TREES + FORESTS + ADABOOST], "boosting says that it rounds too"),
+    "ccp_alpha": ([TREES, FORESTS], "forests prune all trees by one price"),
     "cv": ([TREES[:1], TREES[1:]], "folds keep the classes in proportion"),
     "oob_score": ([of_classes(*FORESTS), of_numbers(*FORESTS)], "accuracy or R2"),
     "verbose": ([BOOSTING, FORESTS], "rounds with metrics, or trees"),

@@ -23,7 +23,9 @@ from sklearn.utils import compute_sample_weight
 from gpuboost import (
     RandomForestClassifier,
     RandomForestRegressor,
+    load_model,
 )
+from gpuboost.model.pruning import prune
 
 
 def values_by_tree(model, x):
@@ -358,3 +360,29 @@ def test_unfitted(kind):
         _ = kind().feature_importances_
     with pytest.raises(NotFittedError):
         kind().bag_counts(0)
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_ccp_alpha_prunes_every_tree(kind, tmp_path):
+    """As ``prune`` does; out-of-bag scores, quantiles and warm starts are of the pruned trees."""
+    x, y = data_for(kind)
+    options = {"n_estimators": 6, "bootstrap": True, "oob_score": True, "max_samples": 0.5}
+    whole = kind(**options).fit(x, y)
+    alpha = float(np.median([tree.impurity[0] for tree in whole.ensemble_.trees])) / 20
+    pruned = kind(**options, ccp_alpha=alpha).fit(x, y)
+    expected = whole.ensemble_.with_trees([prune(tree, alpha) for tree in whole.ensemble_.trees])
+    assert pruned.fingerprint() == expected.fingerprint() != whole.fingerprint()
+    assert pruned.apply(x).max() < whole.apply(x).max()
+    warm = kind(**options | {"n_estimators": 3}, ccp_alpha=alpha, warm_start=True).fit(x, y)
+    warm.save_model(tmp_path / "forest.gb")
+    warm = load_model(tmp_path / "forest.gb").set_params(n_estimators=6).fit(x, y)
+    assert warm.fingerprint() == pruned.fingerprint()
+    with pytest.raises(ValueError, match="ccp_alpha is not what they were fitted with"):
+        warm.set_params(ccp_alpha=0.0, n_estimators=7).fit(x, y)
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_best_is_another_name_of_exact(kind):
+    x, y = data_for(kind)
+    exact, best = (kind(3, splitter=name).fit(x, y) for name in ("exact", "best"))
+    assert exact.fingerprint() == best.fingerprint()

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 import gpuboost as gb
@@ -129,3 +130,11 @@ def test_votes_go_to_the_first_of_the_highest():
     np.testing.assert_array_equal(
         votes(value, np.array([0, 2, 5])), [[0, 1, 1, 0, 0], [1, 0, 0, 0, 1]]
     )
+
+
+def test_the_trees_in_use_are_a_model_of_their_own():
+    x, y = load_iris(return_X_y=True)
+    model = gb.GPUBoostClassifier(n_estimators=9, early_stopping_rounds=1, learning_rate=1.0)
+    ensemble = model.fit(x, y, eval_set=(x, 2 - y)).ensemble_
+    assert len(ensemble.in_use.trees) == ensemble.n_used < len(ensemble.trees)
+    assert ensemble.in_use.n_used == -1 and ensemble.in_use.in_use is ensemble.in_use
