@@ -8,8 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator
 
 import gpuboost as gb
+from gpuboost.export.tree_fields import TreeFields
 
 ROOT = Path(__file__).parents[1]
 FOREST = {"n_estimators": 4, "max_depth": 5}
@@ -208,6 +210,9 @@ def assert_same(a, b, where="model"):
         for field in fields(a):
             if field.compare:
                 assert_same(getattr(a, field.name), getattr(b, field.name), f"{where}.{field.name}")
+    elif isinstance(a, (BaseEstimator, TreeFields)):
+        own = {name: value for name, value in vars(a).items() if name != "_model"}
+        assert_same(own, {name: vars(b)[name] for name in own}, where)
     elif isinstance(a, (float, np.floating)):
         assert a == b or (a != a and b != b), where
     else:

@@ -31,6 +31,8 @@ def categorical_columns(x: Any, categorical_features: Any) -> list[int]:
             if names is not None
             else []
         )
+    if isinstance(categorical_features, np.ndarray):
+        categorical_features = categorical_features.tolist()
     chosen = (
         list(categorical_features)
         if isinstance(categorical_features, Iterable)

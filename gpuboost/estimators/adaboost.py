@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin, is_classifier
+from sklearn.base import RegressorMixin, clone, is_classifier
 from sklearn.utils.validation import column_or_1d
 
 from gpuboost.backend import Backend, on_host
@@ -14,12 +14,22 @@ from gpuboost.config import Number, check_choice
 from gpuboost.data.array_math import exact_sum
 from gpuboost.data.checks import check_class_weight
 from gpuboost.estimators.base import TrainedInRounds, TreesOfClasses, logarithms
-from gpuboost.estimators.classical import BaseClassical
+from gpuboost.estimators.classical import BaseClassical, Training
 from gpuboost.estimators.leaves import LeavesOfTrees
 from gpuboost.estimators.members import SequenceOfTrees
+from gpuboost.estimators.tree import BaseDecisionTree
 from gpuboost.model.ensemble import ensemble_of
+from gpuboost.model.tree import Tree
 from gpuboost.scalar.rows import samme_decision, samme_probabilities
-from gpuboost.training.adaboost import AdaBoostParams, Boosted, boost_classes, boost_values
+from gpuboost.training.adaboost import (
+    AdaBoostParams,
+    Boosted,
+    Learner,
+    TreeLearner,
+    boost_classes,
+    boost_values,
+)
+from gpuboost.training.any_estimator import EstimatorLearner, check_estimator, votes_of
 from gpuboost.training.trees import TreeGrower, TreeParams
 
 DEFAULT = AdaBoostParams()
@@ -30,6 +40,7 @@ class BaseAdaBoost(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, BaseClassica
 
     estimator_errors_: Annotated[np.ndarray, np.float64, "trees", Number(0)]
     _criteria: ClassVar[tuple[str, ...]]
+    _others = list[Any]()  # fitted copies of ``estimator``, if they are no trees of this library
 
     def _check_params(self) -> tuple[AdaBoostParams, TreeParams]:
         """Parameters of the loop and of the trees; raises before any work is done."""
@@ -47,27 +58,118 @@ class BaseAdaBoost(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, BaseClassica
         )
         self._check_bins()
         check_class_weight(getattr(self, "class_weight", None))
+        if self.estimator is not None:
+            self._check_estimator((*names, "splitter", "categorical_features"))
         self._check_device()
         return params, tree_params
 
-    def _fit_boosted(self, X: Any, y: Any, sample_weight: Any, boost: Any) -> None:
+    def _check_estimator(self, of_trees: tuple[str, ...]) -> None:
+        """Raise unless ``estimator`` can be boosted, and nothing is said of trees beside it."""
+        check_estimator(self.estimator, is_classifier(self))
+        default = type(self)().get_params(deep=False)
+        for name in of_trees:
+            value = getattr(self, name)
+            if value is not default[name] and value != default[name]:
+                raise ValueError(
+                    f"{name} is a parameter of the trees and must be {default[name]!r}, its "
+                    f"default, if there is an estimator, which has its own; got {value!r}"
+                )
+        if not isinstance(self.device, str) or self.device not in ("auto", "cpu"):
+            raise ValueError(
+                "device must be 'auto' or 'cpu' if there is an estimator, which trains where it "
+                f"does; got {self.device!r}"
+            )
+
+    def _fit_boosted(self, X: Any, y: Any, sample_weight: Any) -> None:
         params, tree_params = self._check_params()
-        classification = is_classifier(self)
         with self._unchanged_on_error():
             if y is not None:
                 y = column_or_1d(on_host(y), warn=True)
             data = self._prepare(X, y, sample_weight)
+            boost = boost_values if data.classes is None else boost_classes
             with self._training_backend(data.x) as backend:
-                coded = self._coded(data, backend)
-                grower = TreeGrower(coded, data.targets, tree_params, backend)
-                boosted: Boosted = boost(
-                    grower, data.x, data.y[:, 0], data.weight, params, self._seed(), backend
-                )
-            combine = "sum" if classification else "median"
-            self._set_trained(
-                data, boosted.trees, boosted.weights, combine=combine, vote=classification
-            )
-            self.estimator_errors_ = boosted.errors
+                learner = self._learner(data, tree_params, backend)
+                boosted = boost(learner, data.y[:, 0], data.weight, params)
+            self._keep(data, boosted)
+
+    def _learner(self, data: Training, params: TreeParams, backend: Backend) -> Learner:
+        """What is boosted: trees, or copies of ``estimator``."""
+        seed = self._seed()
+        if self.estimator is None:
+            grower = TreeGrower(self._coded(data, backend), data.targets, params, backend)
+            return TreeLearner(grower, data.x, seed, backend)
+        classes = None if data.classes is None else data.classes[0]
+        host = backend.host
+        return EstimatorLearner(
+            self.estimator, data.x, data.labels, data.weight, classes, seed, host
+        )
+
+    def _keep(self, data: Training, boosted: Boosted) -> None:
+        """Fitted attributes. Decision trees of this library are kept as trees."""
+        others: list[Any] = []
+        trees = boosted.members
+        if self.estimator is not None:
+            trees = own_trees(trees, data.targets.n_channels)
+            others = [] if trees else boosted.members
+        classification = data.classes is not None
+        self._set_trained(
+            data,
+            trees,
+            boosted.weights,
+            combine="sum" if classification else "median",
+            vote=classification,
+        )
+        self.estimator_errors_ = boosted.errors
+        self.__dict__.pop("_others", None)
+        if others:
+            self._others = others
+
+    # --- the members
+
+    def __len__(self) -> int:
+        """Number of trees, or of copies of ``estimator``."""
+        return len(self._others) or super().__len__()
+
+    def _member(self, i: int) -> Any:
+        return self._others[i] if self._others else super()._member(i)
+
+    def _bare_member(self) -> Any:
+        return super()._bare_member() if self.estimator is None else clone(self.estimator)
+
+    @property
+    def n_estimators_(self) -> int:
+        """Rounds that were trained."""
+        return len(self)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Importance of each feature: the mean over the members, by their weights."""
+        if not self._others:
+            return super().feature_importances_
+        by_member = [member.feature_importances_ for member in self._others]
+        return np.asarray(np.average(by_member, axis=0, weights=self.estimator_weights_))
+
+    def _votes(self, x: Any) -> list[np.ndarray]:
+        """Raw scores of checked rows after each round, if members are no trees."""
+        classes = ensemble_of(self, trees=False).classes
+        only = None if classes is None else classes[0]
+        return votes_of(self._others, self.estimator_weights_, on_host(x), only)
+
+    def _predict(self, x: Any, finish: Callable[[Backend, Any], Any]) -> Any:
+        if not self._others:
+            return super()._predict(x, finish)
+        x = self.check_rows(x)
+        with self._backend(x) as backend:
+            return finish(backend, backend.put(self._votes(x)[-1]))
+
+    def _staged(self, x: Any, finish: Callable[[Backend, Any], Any]) -> Iterator[Any]:
+        if not self._others:
+            yield from super()._staged(x, finish)
+            return
+        x = self.check_rows(x)
+        with self._backend(x) as backend:
+            for raw in self._votes(x):
+                yield finish(backend, backend.put(raw))
 
     def _splitter_of_trees(self) -> str:
         return self._splitter
@@ -75,7 +177,7 @@ class BaseAdaBoost(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, BaseClassica
     @property
     def estimator_weights_(self) -> np.ndarray:
         """Weights of the trees."""
-        return ensemble_of(self).tree_weights
+        return ensemble_of(self, trees=False).tree_weights
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Accuracy of a classifier, or R squared of a regressor, after each round.
@@ -102,6 +204,19 @@ class BaseAdaBoost(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, BaseClassica
             yield float(score(y, on_host(predictions), sample_weight=sample_weight))
 
 
+def own_trees(members: list[Any], n_channels: int) -> list[Tree]:
+    """The trees of decision trees of this library; none if a member is something else."""
+    trees = []
+    for member in members:
+        if not isinstance(member, BaseDecisionTree):
+            return []
+        ensemble = ensemble_of(member)
+        if ensemble.n_channels != n_channels or ensemble.features.categories:
+            return []
+        trees.append(ensemble.trees[0])
+    return trees
+
+
 class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
     """AdaBoost for two or more classes; with one class in y it predicts that class.
 
@@ -113,6 +228,11 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
 
     Parameters
     ----------
+    estimator : estimator or None, default=None
+        What to boost: a classifier of scikit-learn's API whose ``fit`` takes ``sample_weight``.
+        None: trees, which parameters below are about; they must have their defaults if there is an
+        estimator. A decision tree of this library gives a model like any other. Of everything else
+        there are no trees to save, draw or explain; pickle can store such a model.
     n_estimators : int, default=50
         Most rounds. Training ends before if a tree makes no error, or is no better than chance:
         with a warning, or with an error if it is the first.
@@ -191,6 +311,7 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
 
     def __init__(
         self,
+        estimator: Any = None,
         *,
         n_estimators: int = DEFAULT.n_estimators,
         learning_rate: float = DEFAULT.learning_rate,
@@ -229,7 +350,7 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         self
             The fitted estimator.
         """
-        self._fit_boosted(X, y, sample_weight, boost_classes)
+        self._fit_boosted(X, y, sample_weight)
         return self
 
     def _decide(self, backend: Backend, votes: Any, weight: float) -> Any:
@@ -387,6 +508,11 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
 
     Parameters
     ----------
+    estimator : estimator or None, default=None
+        What to boost: a regressor of scikit-learn's API, which is trained on the drawn rows.
+        None: trees, which parameters below are about; they must have their defaults if there is an
+        estimator. A decision tree of this library gives a model like any other. Of everything else
+        there are no trees to save, draw or explain; pickle can store such a model.
     n_estimators : int, default=50
         Most rounds. Training ends before if a tree makes no error, or if the mean loss reaches 1/2
         (with a warning).
@@ -461,6 +587,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
 
     def __init__(
         self,
+        estimator: Any = None,
         *,
         n_estimators: int = DEFAULT.n_estimators,
         learning_rate: float = DEFAULT.learning_rate,
@@ -499,7 +626,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         self
             The fitted estimator.
         """
-        self._fit_boosted(X, y, sample_weight, boost_values)
+        self._fit_boosted(X, y, sample_weight)
         return self
 
     def predict(self, X: Any) -> Any:

@@ -179,7 +179,7 @@ class BaseTrees(BaseEstimator):
         array of shape (n_samples, n_features)
             Numbers; in categorical columns the numbers of the categories. It is where X is.
         """
-        features, where = ensemble_of(self).features, device_of(X)
+        features, where = ensemble_of(self, trees=False).features, device_of(X)
         if not features.categories or where is None:
             return self._check_x(features.encode(plain_table(X)), reset=False)
         device_for(self.device, X)
@@ -361,13 +361,13 @@ class TreesOfClasses(ClassifierMixin):
     @property
     def classes_(self) -> Any:
         """The classes, sorted; a list of those of each output if there are several."""
-        classes = ensemble_of(self).classes or []
+        classes = ensemble_of(self, trees=False).classes or []
         return classes[0] if len(classes) == 1 else classes
 
     @property
     def n_classes_(self) -> Any:
         """Number of classes, of each output if there are several."""
-        sizes = [len(values) for values in ensemble_of(self).classes or []]
+        sizes = [len(values) for values in ensemble_of(self, trees=False).classes or []]
         return sizes[0] if len(sizes) == 1 else sizes
 
 

@@ -212,7 +212,7 @@ class BaseClassical(BaseTrees):
     @property
     def n_outputs_(self) -> int:
         """Number of outputs."""
-        return ensemble_of(self).n_outputs
+        return ensemble_of(self, trees=False).n_outputs
 
     def _by_output(self, values: Any) -> Any:
         """Class shares (n_rows, n_channels) as scikit-learn hands them out.

@@ -47,6 +47,12 @@ class SequenceOfTrees:
         return map(self._member, range(len(self)))
 
     def _member(self, i: int) -> Any:
+        ensemble = ensemble_of(self)
+        one = replace(ensemble.with_trees([ensemble.trees[i]]), combine="mean", vote=False)
+        return fitted_tree(self._bare_member(), one)
+
+    def _bare_member(self) -> Any:
+        """A tree that is not fitted yet."""
         kind = DecisionTreeClassifier if is_classifier(self) else DecisionTreeRegressor
         own: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
         parameters = {name: own[name] for name in SHARED if name in own}
@@ -55,9 +61,7 @@ class SequenceOfTrees:
             parameters["max_features"] = None
         if splitter == "hist":
             parameters["max_bins"] = own["max_bins"]
-        ensemble = ensemble_of(self)
-        one = replace(ensemble.with_trees([ensemble.trees[i]]), combine="mean", vote=False)
-        return fitted_tree(kind(**parameters), one)
+        return kind(**parameters)
 
     def _splitter_of_trees(self) -> str:
         raise NotImplementedError

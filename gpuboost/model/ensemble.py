@@ -327,13 +327,22 @@ class Ensemble:
         return self.__dict__["_blocks"]
 
 
-def ensemble_of(model: Any) -> Ensemble:
-    """The model that an estimator has been fitted to; raises if it has not been."""
+def ensemble_of(model: Any, trees: bool = True) -> Ensemble:
+    """The model that an estimator has been fitted to; raises if it has not been.
+
+    Also if it has no trees, but other members, unless these are not asked for.
+    """
     ensemble: Ensemble | None = getattr(model, "ensemble_", None)
     if ensemble is None:
         raise NotFittedError(
             f"This {type(model).__name__} instance is not fitted yet; call fit before using "
             "this method"
+        )
+    if trees and not ensemble.trees:
+        raise TypeError(
+            f"this {type(model).__name__} has no trees, as it boosts "
+            f"estimator={model.estimator!r}: it cannot be saved, drawn, exported or "
+            "explained as trees are; pickle can store it"
         )
     return ensemble
 

@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -57,41 +57,73 @@ class AdaBoostParams:
         check_choice("loss", self.loss, LOSSES)
 
 
+class Learner(Protocol):
+    """What the loops boost."""
+
+    n_channels: int
+
+    def key(self, a: int, r: int) -> np.uint32:
+        """A key for one purpose in a round."""
+
+    def learn(self, weight: np.ndarray, r: int) -> Any:
+        """A member of the ensemble, from weights or numbers of draws of the training rows."""
+
+    def says(self, member: Any) -> np.ndarray:
+        """What a member says of the training rows, (n_rows, n_channels)."""
+
+
+class TreeLearner:
+    """Trees."""
+
+    def __init__(self, grower: TreeGrower, x: Any, seed: int, backend: Backend) -> None:
+        self.grower, self.seed, self.backend = grower, seed, backend
+        self.x = backend.put(x)  # every round predicts all rows
+        self.n_channels = grower.targets.n_channels
+
+    def key(self, a: int, r: int) -> np.uint32:
+        """A key for one purpose in a round."""
+        return self.backend.mix_key(self.seed, a, r)
+
+    def learn(self, weight: np.ndarray, r: int) -> Tree:
+        """A tree."""
+        return self.grower.grow(GrowingTree(weight, self.key(TREES, r)))
+
+    def says(self, member: Tree) -> np.ndarray:
+        """What a tree says of the training rows."""
+        first_channel = self.grower.targets.first_channel
+        one = Ensemble.of_tree(member, self.x.shape[1], first_channel)
+        return self.backend.to_host(one.raw(self.x, self.backend)).T
+
+
 @dataclass(frozen=True)
 class Boosted:
-    """Trees with their weights in the vote and their weighted errors."""
+    """Members with their weights in the vote and their weighted errors."""
 
-    trees: list[Tree]
-    weights: np.ndarray  # (n_trees,) float64
-    errors: np.ndarray  # (n_trees,) float64
+    members: list[Any]
+    weights: np.ndarray  # (n_members,) float64
+    errors: np.ndarray  # (n_members,) float64
 
     @classmethod
-    def of(cls, rounds: list[tuple[Tree, float, float]]) -> Boosted:
-        """From (tree, weight, error) of each round."""
-        trees, weights, errors = zip(*rounds, strict=True)
-        return cls(list(trees), np.array(weights), np.array(errors))
+    def of(cls, rounds: list[tuple[Any, float, float]]) -> Boosted:
+        """From (member, weight, error) of each round."""
+        members, weights, errors = zip(*rounds, strict=True)
+        return cls(list(members), np.array(weights), np.array(errors))
 
 
 def boost_classes(
-    grower: TreeGrower,
-    x: Any,
-    codes: np.ndarray,
-    weight: np.ndarray,
-    params: AdaBoostParams,
-    seed: int,
-    backend: Backend,
+    learner: Learner, codes: np.ndarray, weight: np.ndarray, params: AdaBoostParams
 ) -> Boosted:
     """SAMME on weighted rows; ``codes`` are the classes of the rows."""
-    n_classes = grower.targets.n_channels
+    n_classes = learner.n_channels
     chance = 1.0 - 1.0 / n_classes
-    rounds: list[tuple[Tree, float, float]] = []
-    x, weight = backend.put(x), _shares(weight, weight > 0)  # every round predicts all rows
+    rounds: list[tuple[Any, float, float]] = []
+    weight = _shares(weight, weight > 0)
     for r in range(params.n_estimators):
-        tree = grower.grow(GrowingTree(weight, backend.mix_key(seed, TREES, r)))
-        wrong = _says(tree, x, grower, backend).argmax(axis=1) != codes
+        member = learner.learn(weight, r)
+        wrong = learner.says(member).argmax(axis=1) != codes
         error = exact_sum(weight[wrong])
         if error <= 0:
-            rounds.append((tree, 1.0, 0.0))
+            rounds.append((member, 1.0, 0.0))
             break
         if error >= chance:
             if not rounds:
@@ -99,14 +131,15 @@ def boost_classes(
                     f"the first tree's weighted error {error:.3g} is no better than chance "
                     f"({chance:.3g}): "
                     "X does not tell the classes apart with such trees; try a larger "
-                    "max_depth, or other features"
+                    "max_depth, a smaller min_samples_leaf or min_weight_fraction_leaf, or other "
+                    "features"
                 )
             _warn(rounds, params, error, chance)
             break
         step = tree_weight(
             params, float(formulas.log((1.0 - error) / error) + formulas.log(n_classes - 1.0))
         )
-        rounds.append((tree, step, error))
+        rounds.append((member, step, error))
         weight = reweigh_classes(weight, wrong, step)
     return Boosted.of(rounds)
 
@@ -133,34 +166,25 @@ def reweigh_classes(weight: np.ndarray, wrong: np.ndarray, step: float) -> np.nd
 
 
 def boost_values(
-    grower: TreeGrower,
-    x: Any,
-    y: np.ndarray,
-    weight: np.ndarray,
-    params: AdaBoostParams,
-    seed: int,
-    backend: Backend,
+    learner: Learner, y: np.ndarray, weight: np.ndarray, params: AdaBoostParams
 ) -> Boosted:
     """AdaBoost.R2: a tree is grown on rows drawn with replacement by their weights."""
-    rounds: list[tuple[Tree, float, float]] = []
-    x, weight = backend.put(x), _shares(weight, weight > 0)  # every round predicts all rows
+    rounds: list[tuple[Any, float, float]] = []
+    weight = _shares(weight, weight > 0)
     for r in range(params.n_estimators):
-        drawn = draw_by_weight(weight, backend.mix_key(seed, DRAWS, r))
-        tree = grower.grow(GrowingTree(drawn, backend.mix_key(seed, TREES, r)))
-        blame = blame_of_rows(
-            np.abs(_says(tree, x, grower, backend)[:, 0] - y), weight, params.loss
-        )
+        member = learner.learn(draw_by_weight(weight, learner.key(DRAWS, r)), r)
+        blame = blame_of_rows(np.abs(learner.says(member)[:, 0] - y), weight, params.loss)
         error = exact_sum(weight * blame)
         if error <= 0:
-            rounds.append((tree, 1.0, 0.0))
+            rounds.append((member, 1.0, 0.0))
             break
         if error >= 0.5:
             if not rounds:
-                rounds.append((tree, 1.0, error))
+                rounds.append((member, 1.0, error))
             _warn(rounds, params, error, 0.5)
             break
         beta = error / (1.0 - error)
-        rounds.append((tree, tree_weight(params, float(-formulas.log(beta))), error))
+        rounds.append((member, tree_weight(params, float(-formulas.log(beta))), error))
         weight = reweigh_values(weight, blame, beta, params.learning_rate)
     return Boosted.of(rounds)
 
@@ -200,14 +224,8 @@ def _shares(weight: np.ndarray, present: np.ndarray) -> np.ndarray:
     return weight / exact_sum(weight)
 
 
-def _says(tree: Tree, x: Any, grower: TreeGrower, backend: Backend) -> np.ndarray:
-    """What a tree says of the training rows, (n_rows, n_channels)."""
-    one = Ensemble.of_tree(tree, x.shape[1], grower.targets.first_channel)
-    return backend.to_host(one.raw(x, backend)).T
-
-
 def _warn(
-    rounds: list[tuple[Tree, float, float]],
+    rounds: list[tuple[Any, float, float]],
     params: AdaBoostParams,
     error: float,
     chance: float,

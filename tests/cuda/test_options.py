@@ -138,6 +138,8 @@ FORESTS = [
     {"verbose": 1},
 ]
 ADABOOST = [
+    {"estimator": gb.DecisionTreeClassifier(max_depth=3), "splitter": "exact", "max_depth": 1},
+    {"estimator": gb.DecisionTreeRegressor(max_depth=2), "splitter": "exact", "max_depth": 3},
     {"n_estimators": 3},
     {"learning_rate": 0.5},
     {"loss": "square"},
@@ -287,6 +289,8 @@ def applies(kind, case):
             return False
     elif "DecisionTree" not in kind.__name__ and parameter == "splitter" and value == "random":
         return False
+    if parameter == "estimator":
+        return is_classifier(value) == is_classifier(kind())
     if parameter == "loss":
         return True
     if isinstance(value, str) and parameter in ("objective", "criterion", "eval_metric"):

@@ -1,9 +1,12 @@
 """AdaBoost against scikit-learn's, and its laws."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn import ensemble
+from sklearn.cluster import KMeans
 from sklearn.datasets import (
     load_breast_cancer,
     load_diabetes,
@@ -12,11 +15,20 @@ from sklearn.datasets import (
     make_classification,
 )
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import cross_val_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from gpuboost import AdaBoostClassifier, AdaBoostRegressor, GPUBoostClassifier, importance
+import gpuboost
+from gpuboost import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    GPUBoostClassifier,
+    importance,
+    load_model,
+)
 
 #: scikit-learn excuses its own AdaBoost regressor (and classifier) from this.
 EXCUSED = {
@@ -405,3 +417,88 @@ def test_best_is_another_name_of_exact_and_logarithms_are_of_the_probabilities()
     )
     assert exact.fingerprint() == best.fingerprint()
     np.testing.assert_allclose(best.predict_log_proba(x), np.log(best.predict_proba(x)))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_any_classifier_can_be_boosted(n_classes):
+    """As scikit-learn does it, where nothing is drawn."""
+    x, y = generated(n_classes)
+    x, names = x[:200], np.array(["a", "b", "c"])[y[:200]]
+    weight = np.linspace(1, 2, len(x))
+    base = GaussianNB()
+    model = AdaBoostClassifier(base, n_estimators=6, learning_rate=0.5).fit(x, names, weight)
+    theirs = ensemble.AdaBoostClassifier(base, n_estimators=6, learning_rate=0.5)
+    theirs.fit(x, names, weight)
+    np.testing.assert_allclose(model.estimator_errors_, theirs.estimator_errors_)
+    np.testing.assert_allclose(model.estimator_weights_, theirs.estimator_weights_)
+    np.testing.assert_allclose(model.predict_proba(x), theirs.predict_proba(x))
+    np.testing.assert_array_equal(model.predict(x), theirs.predict(x))
+    for own, other in zip(
+        model.staged_decision_function(x), theirs.staged_decision_function(x), strict=True
+    ):
+        np.testing.assert_allclose(own, other, atol=1e-12)
+    assert len(model) == model.n_estimators_ == len(model.estimators_)
+    assert (
+        isinstance(model[0], GaussianNB) and model.classes_.tolist() == ["a", "b", "c"][:n_classes]
+    )
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(x), model.predict(x))
+
+
+def test_any_regressor_can_be_boosted():
+    x, y = load_diabetes(return_X_y=True)
+    model = AdaBoostRegressor(LinearRegression(), n_estimators=5, random_state=1).fit(x, y)
+    assert model.score(x, y) > 0.45 and len(list(model.staged_predict(x))) == 5
+    said = np.stack([member.predict(x) for member in model])
+    assert np.isin(model.predict(x), said).all()
+    with pytest.raises(AttributeError, match="feature_importances_"):
+        _ = model.feature_importances_
+    shares = AdaBoostRegressor(DecisionTreeRegressor(max_depth=2), n_estimators=3).fit(x, y)
+    assert shares.feature_importances_.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("action", [
+    lambda model: model.save_model("model.gb"), lambda model: model.fingerprint(),
+    lambda model: model.apply(np.zeros((1, 4))),
+])  # fmt: skip
+def test_what_needs_trees_says_that_there_are_none(action):
+    model = AdaBoostClassifier(GaussianNB(), n_estimators=2).fit(*load_iris(return_X_y=True))
+    with pytest.raises(TypeError, match=r"no trees, as it boosts estimator=GaussianNB\(\).*pickle"):
+        action(model)
+
+
+@pytest.mark.filterwarnings("ignore:.*estimator is:UserWarning")
+@pytest.mark.parametrize(
+    ("kind", "base"),
+    [
+        (AdaBoostClassifier, gpuboost.DecisionTreeClassifier(max_depth=2)),
+        (AdaBoostRegressor, gpuboost.DecisionTreeRegressor(max_depth=2, splitter="hist")),
+    ],
+)
+def test_own_trees_stay_trees(kind, base, tmp_path):
+    """They can be saved, and the first one of classes is the one that is grown without them."""
+    x, y = load_iris(return_X_y=True)
+    model = kind(base, n_estimators=4).fit(x, y)
+    model.save_model(tmp_path / "model.gb")
+    loaded = load_model(tmp_path / "model.gb")
+    assert loaded.fingerprint() == model.fingerprint()
+    np.testing.assert_array_equal(loaded.predict(x), model.predict(x))
+    assert [member.max_depth for member in model] == [2] * len(model)
+    if kind is AdaBoostClassifier:
+        plain = kind(n_estimators=4, max_depth=2).fit(x, y)
+        assert plain.fingerprint() == model.fingerprint()
+
+
+@pytest.mark.parametrize("kind", [AdaBoostClassifier, AdaBoostRegressor])
+def test_parameters_of_trees_do_not_go_with_an_estimator(kind):
+    base = GaussianNB() if kind is AdaBoostClassifier else LinearRegression()
+    x, y = load_iris(return_X_y=True)
+    for name, value in [("max_depth", 5), ("splitter", "hist"), ("categorical_features", [0])]:
+        with pytest.raises(ValueError, match=f"{name} is a parameter of the trees"):
+            kind(base, **{name: value}).fit(x, y)
+    with pytest.raises(ValueError, match="device must be 'auto' or 'cpu' if there is an estimator"):
+        kind(base, device="cuda").fit(x, y)
+    model = kind(n_estimators=2).fit(x, y)
+    with pytest.raises(ValueError, match="estimator must be a"):
+        model.set_params(estimator=KMeans(2)).fit(x, y)
+    model.predict(x)

@@ -30,6 +30,7 @@ ALLOWED = {
         [BOOSTING, FORESTS, ADABOOST[:1], ADABOOST[1:]],
         "rounds or trees; the two kinds of AdaBoost end early for different reasons",
     ),
+    "estimator": ([ADABOOST[:1], ADABOOST[1:]], "a classifier or a regressor"),
     "learning_rate": ([BOOSTING, ADABOOST], "a factor on leaves, or on the votes of trees"),
     "max_depth": ([BOOSTING, TREES + FORESTS + ADABOOST], "None means 6 in level-wise boosting"),
     "criterion": (

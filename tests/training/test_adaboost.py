@@ -7,6 +7,7 @@ from gpuboost.data.features import FeatureMap
 from gpuboost.data.targets import TreeTargets
 from gpuboost.training.adaboost import (
     AdaBoostParams,
+    TreeLearner,
     blame_of_rows,
     boost_classes,
     boost_values,
@@ -17,9 +18,10 @@ from gpuboost.training.adaboost import (
 from gpuboost.training.trees import TreeGrower, TreeParams
 
 
-def grower(x, targets, criterion, depth, backend):
+def learner(x, targets, criterion, depth, backend):
     coded = FeatureMap.of_numbers(x.shape[1]).matrix_with_borders(x, np.ones(len(x)), None, backend)
-    return TreeGrower(coded, targets, TreeParams(criterion, max_depth=depth), backend)
+    grower = TreeGrower(coded, targets, TreeParams(criterion, max_depth=depth), backend)
+    return TreeLearner(grower, x, 0, backend)
 
 
 def test_five_rows_two_of_them_wrong():
@@ -90,45 +92,39 @@ def test_a_perfect_tree_ends_it(backend):
     codes = (x[:, 0] > 4).astype(int)
     params = AdaBoostParams(n_estimators=5)
     found = boost_classes(
-        grower(x, TreeTargets.of_classes(codes[:, None], [2]), "gini", 1, backend),
-        x,
+        learner(x, TreeTargets.of_classes(codes[:, None], [2]), "gini", 1, backend),
         codes,
         np.ones(10),
         params,
-        0,
-        backend,
     )
-    assert len(found.trees) == 1 and found.weights == [1.0] and found.errors == [0.0]
+    assert len(found.members) == 1 and found.weights == [1.0] and found.errors == [0.0]
     y = codes * 3.0
     found = boost_values(
-        grower(x, TreeTargets.of_values(y[:, None]), "squared_error", 1, backend),
-        x,
+        learner(x, TreeTargets.of_values(y[:, None]), "squared_error", 1, backend),
         y,
         np.ones(10),
         params,
-        0,
-        backend,
     )
-    assert len(found.trees) == 1 and found.weights == [1.0] and found.errors == [0.0]
+    assert len(found.members) == 1 and found.weights == [1.0] and found.errors == [0.0]
 
 
 def test_no_better_than_chance(backend):
     x = np.array([[0.0], [0.0], [1.0], [1.0]])
     codes = np.array([0, 1, 0, 1])
-    trees = grower(x, TreeTargets.of_classes(codes[:, None], [2]), "gini", 1, backend)
+    trees = learner(x, TreeTargets.of_classes(codes[:, None], [2]), "gini", 1, backend)
     with pytest.raises(ValueError, match=r"no better than chance \(0.5\).*max_depth"):
-        boost_classes(trees, x, codes, np.ones(4), AdaBoostParams(), 0, backend)
+        boost_classes(trees, codes, np.ones(4), AdaBoostParams())
     # one row of four is wrong in the first round; then its weight is 1/2
     codes, x = np.array([0, 0, 0, 1]), np.zeros((4, 1))
-    trees = grower(x, TreeTargets.of_classes(codes[:, None], [2]), "gini", 1, backend)
+    trees = learner(x, TreeTargets.of_classes(codes[:, None], [2]), "gini", 1, backend)
     with pytest.warns(UserWarning, match="stopped after 1 of 50 rounds.*try a larger max_depth"):
-        found = boost_classes(trees, x, codes, np.ones(4), AdaBoostParams(), 0, backend)
+        found = boost_classes(trees, codes, np.ones(4), AdaBoostParams())
     np.testing.assert_allclose(found.errors, [1 / 4])
     np.testing.assert_allclose(found.weights, [np.log(3)])
     y = np.array([0.0, 1.0, 0.0, 1.0])
-    trees = grower(x, TreeTargets.of_values(y[:, None]), "squared_error", 1, backend)
+    trees = learner(x, TreeTargets.of_values(y[:, None]), "squared_error", 1, backend)
     with pytest.warns(UserWarning, match="stopped after 1 of 50 rounds"):
-        found = boost_values(trees, x, y, np.ones(4), AdaBoostParams(), 0, backend)
+        found = boost_values(trees, y, np.ones(4), AdaBoostParams())
     assert found.weights == [1.0] and found.errors[0] >= 0.5
 
 
