@@ -9,8 +9,6 @@ import numpy as np
 import sklearn.ensemble
 import sklearn.tree
 from sklearn.base import is_classifier
-from sklearn.tree._tree import NODE_DTYPE
-from sklearn.tree._tree import Tree as NativeTree
 
 from gpuboost.export.tree_fields import LEAF, UNDEFINED, by_output
 from gpuboost.model.ensemble import Ensemble, ensemble_of, votes
@@ -93,9 +91,13 @@ def _member(forest: Any, tree: Tree, model: Any) -> Any:
 
 
 def _native(tree: Tree, ensemble: Ensemble) -> Any:
-    """The tree as scikit-learn's compiled code holds it; its nodes keep their numbers."""
+    """The tree as scikit-learn's compiled code holds it; its nodes keep their numbers.
+
+    The class and its records are private there: a fitted tree shows what they are.
+    """
     inner = tree.left >= 0
-    nodes = np.zeros(len(inner), NODE_DTYPE)
+    stump = sklearn.tree.DecisionTreeRegressor().fit([[0.0]], [0.0]).tree_
+    nodes = np.zeros(len(inner), stump.__getstate__()["nodes"].dtype)
     fields = {
         "left_child": np.where(inner, tree.left, LEAF),
         "right_child": np.where(inner, tree.right, LEAF),
@@ -111,7 +113,7 @@ def _native(tree: Tree, ensemble: Ensemble) -> Any:
     n_outputs, classes = ensemble.n_outputs, ensemble.classes
     lengths = [1] * n_outputs if classes is None else [len(values) for values in classes]
     sizes = np.array(lengths, np.intp)
-    native = NativeTree(ensemble.n_features, sizes, n_outputs)
+    native = type(stump)(ensemble.n_features, sizes, n_outputs)
     native.__setstate__(
         {
             "max_depth": int(tree.depth.max()),
