@@ -19,14 +19,14 @@ author = "the gpuboost authors"
 copyright = author
 release = version = gpuboost.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "sphinx_copybutton"]
 exclude_patterns = ["_build"]
 nitpicky = True
 # types in docstrings are prose for people ("array-like of shape (n_samples,)"); names of our own must be found
 nitpick_ignore_regex = [(r"py:(class|obj|data|meth|attr)", r"(?!gpuboost\.).*")]
 
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
@@ -34,6 +34,9 @@ autodoc_class_signature = "mixed"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_custom_sections = [("Attributes", "params_style")]  # as :ivar: a name would lose its last underscore
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 
 html_theme = "furo"
 html_title = "gpuboost"

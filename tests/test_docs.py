@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 import gpuboost as gb
+from gpuboost.benchmarks.findings import counts, where_we_lose
 from gpuboost.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
@@ -144,6 +145,9 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
                 f"{block}: tests do not install; say it in the text"
             )
             run_bash(block, tmp_path)
+    if page.name == "gallery.md":  # docs/make_images.py keeps what the code draws
+        figures = set(re.findall(r"\(images/(.*?)\)", page.read_text()))
+        assert {path.name for path in tmp_path.glob("*.png")} == figures
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
@@ -250,6 +254,28 @@ def test_the_reference_has_every_public_name():
 def test_the_page_of_the_command_line_lists_every_command():
     page = (ROOT / "docs" / "command-line.md").read_text()
     assert re.findall(r"^\| `gpuboost (\w+)` \|", page, re.M) == list(COMMANDS)
+
+
+def test_the_readme_says_at_how_many_points_another_loss_is_lower():
+    """The numbers of "Where we lose" are those of the committed benchmark."""
+    record = json.loads((ROOT / "benchmarks" / "results" / "bench.json").read_text())
+    [of_loss] = [line for line in counts(record) if line["measure"].key == "loss"]
+    lower, of_library = {}, {}
+    for duel in where_we_lose(record):
+        if duel.measure.key == "loss":
+            percent = 100.0 * (1.0 - duel.ratio)
+            lower[duel.point] = max(percent, lower.get(duel.point, 0.0))
+            of_library[duel.peer] = of_library.get(duel.peer, 0) + 1
+    small = [percent for percent in lower.values() if percent < 0.95]
+    large = [percent for percent in lower.values() if percent >= 0.95]
+    text = " ".join((ROOT / "README.md").read_text().split("## Where we lose")[1].split())
+    for part in (
+        f"At {len(lower)} of the {of_loss['points']} benchmark points",
+        f"{min(small):.1f} to {max(small):.1f} % lower at {len(small)} of these points",
+        f"{min(large):.1f} to {max(large):.1f} % lower at {len(large)}.",
+        f"significantly lower at {min(of_library.values())} to {max(of_library.values())} points",
+    ):
+        assert part in text, part
 
 
 # --- names of files and functions
