@@ -218,13 +218,16 @@ def own_trees(members: list[Any], n_channels: int) -> list[Tree]:
 
 
 class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
-    """AdaBoost for two or more classes; with one class in y it predicts that class.
+    """AdaBoost classifier.
 
-    Small trees vote, and each is grown on weights that grew where the ones before were wrong.
+    Small trees are trained one after another, and each gives more weight to the rows that the
+    previous ones misclassified. Multiclass problems are detected automatically. With a single class
+    in y, that class is predicted.
 
-    The algorithm is SAMME, which is the AdaBoost of Freund and Schapire for two classes. A tree of
-    weighted error r gets the weight ``a = learning_rate * (log((1 - r) / r) + log(n_classes - 1))``
-    in the vote, and rows it has wrong get ``exp(a)`` times their weight.
+    The algorithm is SAMME, which is the AdaBoost of Freund and Schapire for two classes. A tree
+    with the weighted error r gets the weight
+    ``a = learning_rate * (log((1 - r) / r) + log(n_classes - 1))`` in the vote, and the weights of
+    the rows that it misclassifies are multiplied by ``exp(a)``.
 
     Parameters
     ----------
@@ -237,9 +240,9 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         Most rounds. Training ends before if a tree makes no error, or is no better than chance:
         with a warning, or with an error if it is the first.
     learning_rate : float, default=1.0
-        Factor on the weights of the trees.
+        Factor on the weight of each tree.
     max_depth : int or None, default=1
-        Most splits between the root and a leaf. None: no limit.
+        Maximum depth of a tree. None means no limit.
     criterion : {"gini", "entropy", "misclassification"}, default="gini"
         Impurity that splits decrease. "misclassification" gives the textbook's stump, which has
         the lowest weighted error.
@@ -247,14 +250,15 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         Cuts between all distinct values, or between at most ``max_bins`` bins. "best" is
         scikit-learn's name for "exact".
     max_bins : int, default=256
-        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
-        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
+        Maximum number of bins per feature, from 2 to 256, for ``splitter="hist"``. One bin is
+        reserved for missing values, so 256 means 255 bins for values.
     min_samples_leaf : int or float, default=1
-        Least number of rows in a leaf; a float is a share of the training rows.
+        Minimum number of rows in a leaf. A float is a fraction of the training rows.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the tree's weight in a leaf, 0 to 0.5.
+        Minimum fraction of the total weight in a leaf, from 0 to 0.5.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features that a node draws to look at; a float is a share of them. None: all.
+        Number of features that are considered for a split, drawn at random. A float is a fraction
+        of the features; None means all.
     categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
         Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
         data frame that have a category dtype. Their values may be numbers or strings; a value that
@@ -267,13 +271,13 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
-        ``splitter="exact"`` are grown on the CPU all the same.
+        Device for training; the model does not depend on it. "auto" means the CPU. With "cuda",
+        trees with ``splitter="exact"`` are still grown on the CPU.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores, and more than there are cores count as all of them.
-        The model does not depend on it.
+        Number of threads. None and -1 mean all cores, and so does any number above the number of
+        cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of everything that is drawn. None means 0: training is always repeatable.
+        Seed of all random choices. None means 0, so training is always repeatable.
 
     Attributes
     ----------
@@ -343,7 +347,7 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         y : array-like of shape (n_samples,)
             Classes: numbers or strings.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a row of weight 0 is as if it were not there.
+            Sample weights. Rows with weight 0 are ignored.
 
         Returns
         -------
@@ -498,13 +502,14 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
 
 
 class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
-    """AdaBoost.R2 for numbers.
+    """AdaBoost regressor (AdaBoost.R2).
 
-    Each tree is grown on rows drawn by weights that shrank where the ones before were right.
+    Each tree is trained on rows that are drawn by weight, and the weights of rows with small errors
+    are decreased. The prediction is the weighted median of the trees' predictions.
 
-    The prediction is the weighted median of the trees'. A tree is tried on all rows; absolute
-    errors are divided by the largest one and put through ``loss``. With their weighted mean r and
-    ``beta = r / (1 - r)``, the tree gets the weight ``learning_rate * log(1 / beta)``.
+    The absolute errors of a tree on all rows are divided by the largest one and transformed by
+    ``loss``. With their weighted mean r and ``beta = r / (1 - r)``, the tree gets the weight
+    ``learning_rate * log(1 / beta)``.
 
     Parameters
     ----------
@@ -517,9 +522,9 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         Most rounds. Training ends before if a tree makes no error, or if the mean loss reaches 1/2
         (with a warning).
     learning_rate : float, default=1.0
-        Factor on the weights of the trees.
+        Factor on the weight of each tree.
     max_depth : int or None, default=3
-        Most splits between the root and a leaf. None: no limit.
+        Maximum depth of a tree. None means no limit.
     loss : {"linear", "square", "exponential"}, default="linear"
         Loss of a row from its relative error r: r, r ** 2, or 1 - exp(-r).
     criterion : {"squared_error", "absolute_error"}, default="squared_error"
@@ -528,15 +533,16 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         Cuts between all distinct values, or between at most ``max_bins`` bins. "best" is
         scikit-learn's name for "exact".
     max_bins : int, default=256
-        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
-        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
+        Maximum number of bins per feature, from 2 to 256, for ``splitter="hist"``. One bin is
+        reserved for missing values, so 256 means 255 bins for values.
     min_samples_leaf : int or float, default=1
-        Least number of rows in a leaf; a float is a share of the training rows. A row that was
+        Minimum number of rows in a leaf. A float is a fraction of the training rows. A row that was
         drawn several times counts once.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the tree's weight in a leaf, 0 to 0.5.
+        Minimum fraction of the total weight in a leaf, from 0 to 0.5.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features that a node draws to look at; a float is a share of them. None: all.
+        Number of features that are considered for a split, drawn at random. A float is a fraction
+        of the features; None means all.
     categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
         Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
         data frame that have a category dtype. Their values may be numbers or strings; a value that
@@ -547,13 +553,13 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         to 10 categories in a node, else as "fisher"). "auto" takes every way if there are several
         outputs.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
-        ``splitter="exact"`` are grown on the CPU all the same.
+        Device for training; the model does not depend on it. "auto" means the CPU. With "cuda",
+        trees with ``splitter="exact"`` are still grown on the CPU.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores, and more than there are cores count as all of them.
-        The model does not depend on it.
+        Number of threads. None and -1 mean all cores, and so does any number above the number of
+        cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of everything that is drawn. None means 0: training is always repeatable.
+        Seed of all random choices. None means 0, so training is always repeatable.
 
     Attributes
     ----------
@@ -619,7 +625,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights to begin with; a row of weight 0 is as if it were not there.
+            Initial sample weights. Rows with weight 0 are ignored.
 
         Returns
         -------

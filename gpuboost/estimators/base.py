@@ -265,20 +265,21 @@ class BaseTrees(BaseEstimator):
         timings: Any = None,
         model_path: Any = None,
     ) -> None:
-        """Write a page about the fitted model.
+        """Write an HTML report about the fitted model.
 
-        Data, metrics, figures, importances, the first tree, parameters.
+        It contains a summary of the data, metrics, figures, feature importance, the first tree and
+        the parameters.
 
-        The page is one HTML file without scripts that loads nothing from anywhere. The same model,
-        data and versions give the same bytes. It appears under its name all at once or not at all.
+        The report is a single file without scripts that loads nothing from the network. The same
+        model, data and versions give the same file. An incomplete file never appears.
 
         Parameters
         ----------
         path : str or path-like
             File to write; one that exists is replaced.
         X : array-like of shape (n_samples, n_features), default=None
-            Rows to judge the model on, best ones that it was not trained on. None: the page says
-            what it lacks.
+            Rows to evaluate the model on, which should not be training rows. Without them the
+            report lists what is missing.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
             Their targets.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -381,7 +382,7 @@ class TrainedInRounds:
 
     @property
     def n_estimators_(self) -> int:
-        """Rounds that were trained; a forest and AdaBoost grow a tree in each."""
+        """Number of iterations that were trained; forests and AdaBoost grow one tree in each."""
         return ensemble_of(self).n_rounds
 
 
@@ -541,7 +542,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
 
     @property
     def best_iteration_(self) -> int:
-        """Best round, counted from 0; only with early stopping."""
+        """Best iteration, counted from 0; only with early stopping."""
         ensemble = ensemble_of(self)
         if ensemble.n_used < 0:
             raise AttributeError("best_iteration_ is there after early stopping only")
@@ -585,5 +586,5 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Importance of each feature, adding up to 1; ``importance_type`` says which kind."""
+        """Importance of each feature; the values sum to 1. See ``importance_type``."""
         return ensemble_of(self).importance_shares(self.importance_type)

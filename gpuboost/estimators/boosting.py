@@ -29,79 +29,82 @@ DEFAULT = BoostParams()
 
 
 class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
-    """Gradient boosting for regression.
+    """Histogram gradient boosting regressor.
 
     Parameters
     ----------
     objective : {"squared_error"}, default="squared_error"
-        Loss to minimise.
+        Loss to minimize.
     n_estimators : int, default=100
-        Boosting rounds.
+        Number of boosting iterations. For several classes, one tree per class is grown in each
+        iteration.
     learning_rate : float, default=0.1
-        Factor on every leaf value.
+        Step size: every leaf value is multiplied by it.
     max_depth : int or None, default=None
-        Most splits between the root and a leaf. None: 6, or no limit for leaf-wise growth.
+        Maximum depth of a tree. None means 6, or no limit with ``grow_policy="leafwise"``.
     max_leaves : int or None, default=None
-        Most leaves of a tree. None: no limit, or 31 for leaf-wise growth.
+        Maximum number of leaves of a tree. None means no limit, or 31 with
+        ``grow_policy="leafwise"``.
     leaves_per_step : int, default=1
-        Leaves that leaf-wise growth splits at once: the ones with the highest gains. More than 1
-        takes fewer steps, which a GPU likes; the last few leaves may then differ from those of
+        Number of leaves that leaf-wise growth splits at once: those with the highest gains. Values
+        above 1 need fewer steps, which is faster on a GPU; the last leaves may differ from those of
         one-by-one growth.
     grow_policy : {"depthwise", "leafwise", "symmetric"}, default="depthwise"
-        Order of growth: level by level, always the leaf with the highest gain, or one split for all
-        nodes of a level.
+        "depthwise": level by level. "leafwise": the leaf with the highest gain first. "symmetric":
+        the same split for all nodes of a level (oblivious trees).
     max_bins : int, default=256
-        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin
-        is one byte, 256 leaves 255 for values.
+        Maximum number of bins per feature, from 2 to 256. One bin is reserved for missing values,
+        so 256 means 255 bins for values.
     min_child_weight : float, default=1.0
-        Least sum of hessians in a leaf.
+        Minimum sum of hessians in a leaf.
     min_samples_leaf : int, default=1
-        Least number of training rows in a leaf.
+        Minimum number of training rows in a leaf.
     min_split_gain : float, default=0.0
-        Least gain of a split: G ** 2 / (H + reg_lambda) of both sides, less that of the node. This
-        is twice the textbook's loss reduction, so it is 2 * gamma of a formula with a factor 1/2;
-        as a parameter it is XGBoost's ``gamma`` and LightGBM's ``min_split_gain``, which leave out
-        the 1/2 too. With symmetric growth, least sum of the gains of a level.
+        Minimum gain of a split. The gain is G ** 2 / (H + reg_lambda), summed over both children,
+        minus that of the node, without the factor 1/2 of some textbooks: this is XGBoost's
+        ``gamma`` and LightGBM's ``min_split_gain``. With symmetric growth, the minimum of the
+        summed gains of a level.
     reg_lambda : float, default=1.0
-        L2 penalty on leaf values.
+        L2 regularization of leaf values.
     reg_alpha : float, default=0.0
-        L1 penalty on leaf values.
+        L1 regularization of leaf values.
     max_delta_step : float, default=0.0
-        Largest leaf value before ``learning_rate``; 0 means no limit.
+        Maximum absolute leaf value before ``learning_rate`` is applied; 0 means no limit.
     subsample : float, default=1.0
-        Chance of each row to be used in a round.
+        Probability of each row to be used in an iteration.
     colsample_bytree, colsample_bylevel, colsample_bynode : float, default=1.0
-        Fractions of the features drawn for a tree, from those for a level, and from those for a
-        node.
+        Fraction of the features that are sampled for each tree; of these for each level; and of
+        these for each node.
     monotone_constraints : dict, list or array of shape (n_features,), default=None
-        1 for features along which predictions may only rise, -1 for those along which they may only
-        fall, 0 for all others. A dict gives them by name or number, and features that it does not
-        name are free. The whole model is monotone then: of two rows that differ in such a feature
-        alone, both without missing values in it, the raw scores are in order. Where missing values
-        go is free. Not for three classes or more.
+        1 for features with which predictions may only increase, -1 for those with which they may
+        only decrease, 0 for no constraint. A dict maps feature names or numbers to these values;
+        features that are not listed have no constraint. The constraint holds for the raw score of
+        the whole model, between rows that differ in one such feature only and have no missing value
+        in it. Not available for three or more classes.
     early_stopping_rounds : int or None, default=None
-        Stop when the last metric on the last eval set has not improved for this many rounds;
-        predictions then use the best round.
+        Stop training when the last metric on the last evaluation set has not improved for this many
+        iterations. Predictions then use the best iteration. None means no early stopping.
     eval_metric : str, callable or list, default=None
-        Metrics on the eval sets: "rmse", "mae"; a function ``metric(y, prediction)``, of which less
-        is better unless its attribute ``greater_is_better`` is True; or a scikit-learn scorer. A
-        function that has an argument ``sample_weight`` gets the weights of the eval set, if it has
-        some. None: the loss.
+        Metrics that are computed on the evaluation sets: "rmse", "mae", functions, scikit-learn
+        scorers, or a list of these. A function is called as ``metric(y, prediction)``; lower is
+        better unless it has an attribute ``greater_is_better`` that is True. If it has an argument
+        ``sample_weight``, it gets the weights of the evaluation set. None means the objective.
     importance_type : {"gain", "split", "cover"}, default="gain"
-        What ``feature_importances_`` adds up over a feature's splits.
+        What ``feature_importances_`` sums over the splits on a feature: their gains, their number,
+        or the weight of the rows that they split.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; the model does not depend on it. "auto" takes a GPU if there is one and X
-        has 16 million entries or more. "auto" and "cuda" take the device that X is on, if it is on
-        one.
+        Device for training; the model does not depend on it. "auto" uses a GPU if there is one and
+        X has 16 million values or more. If X is on a GPU, "auto" and "cuda" use that GPU.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores, and more than there are cores count as all of them.
-        The model does not depend on it.
+        Number of threads. None and -1 mean all cores, and so does any number above the number of
+        cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of row and column sampling and of rounding. None means 0: training is always
-        repeatable.
+        Seed for row and column sampling and for stochastic rounding. None means 0, so training is
+        always repeatable.
     verbose : int, default=0
-        0: quiet. 1: a progress bar with the metrics on a terminal, up to ten lines elsewhere. More:
-        a line every this many rounds. On standard error.
+        0 prints nothing. 1 shows a progress bar with the metrics on a terminal, and up to ten lines
+        elsewhere. Higher values print a line every that many iterations. Output goes to standard
+        error.
 
     Attributes
     ----------
@@ -110,17 +113,18 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
     feature_names_in_ : ndarray of str
         Names of the features, if X had string column names.
     feature_importances_ : ndarray of shape (n_features,)
-        Importance of each feature, adding up to 1.
+        Importance of each feature; the values sum to 1.
     n_estimators_ : int
-        Rounds that were trained.
+        Number of iterations that were trained.
     estimators_ : ndarray of DecisionTreeRegressor of shape (n_rounds, trees_per_round)
         The trees as fitted regressors: their predictions add up to the raw score.
     evals_result_ : dict
-        Metrics of every eval set and round: ``evals_result_["validation_0"]["rmse"]``.
+        Metrics of each evaluation set and iteration:
+        ``evals_result_["validation_0"]["rmse"]``.
     best_iteration_ : int
-        Best round, counted from 0; only with early stopping.
+        Best iteration, counted from 0. Only with early stopping.
     best_score_ : float
-        Its score; only with early stopping.
+        Score of the best iteration. Only with early stopping.
 
     Examples
     --------
@@ -176,7 +180,7 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         eval_X: Any = None,
         eval_y: Any = None,
     ) -> GPUBoostRegressor:
-        """Train on a set of rows.
+        """Fit the model.
 
         Parameters
         ----------
@@ -187,11 +191,12 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a row of weight 0 is as if it were not there.
+            Sample weights. Rows with weight 0 are ignored.
         eval_set : pair (X, y), or list or tuple of pairs, default=None
-            Sets to evaluate on after every round. An empty list is the same as None.
+            Evaluation sets, on which the metrics are computed after every iteration. An empty
+            list is the same as None.
         eval_sample_weight : list of array-like, default=None
-            Weights for each eval set.
+            Sample weights for each evaluation set.
         eval_X, eval_y : array-like, or tuple of them, default=None
             The same sets as ``eval_set`` would have, X and y apart, so that a pipeline can
             transform X: ``Pipeline(steps, transform_input=["eval_X"])``. A tuple has several sets.
@@ -249,85 +254,91 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
 
 
 class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
-    """Gradient boosting for two or more classes; with one class in y it predicts that class.
+    """Histogram gradient boosting classifier.
+
+    Multiclass problems are detected automatically. With a single class in y, that class is
+    predicted.
 
     Parameters
     ----------
     objective : {"log_loss", "exponential"}, default="log_loss"
-        Loss to minimise. "exponential" is the loss of AdaBoost, for two classes only; it gives
-        wrong labels much more weight.
+        Loss to minimize. "exponential" is the loss of AdaBoost, for two classes only; it is more
+        sensitive to wrong labels.
     n_estimators : int, default=100
-        Boosting rounds.
+        Number of boosting iterations. For several classes, one tree per class is grown in each
+        iteration.
     learning_rate : float, default=0.1
-        Factor on every leaf value.
+        Step size: every leaf value is multiplied by it.
     max_depth : int or None, default=None
-        Most splits between the root and a leaf. None: 6, or no limit for leaf-wise growth.
+        Maximum depth of a tree. None means 6, or no limit with ``grow_policy="leafwise"``.
     max_leaves : int or None, default=None
-        Most leaves of a tree. None: no limit, or 31 for leaf-wise growth.
+        Maximum number of leaves of a tree. None means no limit, or 31 with
+        ``grow_policy="leafwise"``.
     leaves_per_step : int, default=1
-        Leaves that leaf-wise growth splits at once: the ones with the highest gains. More than 1
-        takes fewer steps, which a GPU likes; the last few leaves may then differ from those of
+        Number of leaves that leaf-wise growth splits at once: those with the highest gains. Values
+        above 1 need fewer steps, which is faster on a GPU; the last leaves may differ from those of
         one-by-one growth.
     grow_policy : {"depthwise", "leafwise", "symmetric"}, default="depthwise"
-        Order of growth: level by level, always the leaf with the highest gain, or one split for all
-        nodes of a level.
+        "depthwise": level by level. "leafwise": the leaf with the highest gain first. "symmetric":
+        the same split for all nodes of a level (oblivious trees).
     max_bins : int, default=256
-        Most bins for a feature's values, 2 to 256. Missing values have a bin of their own; as a bin
-        is one byte, 256 leaves 255 for values.
+        Maximum number of bins per feature, from 2 to 256. One bin is reserved for missing values,
+        so 256 means 255 bins for values.
     min_child_weight : float, default=1.0
-        Least sum of hessians in a leaf.
+        Minimum sum of hessians in a leaf.
     min_samples_leaf : int, default=1
-        Least number of training rows in a leaf.
+        Minimum number of training rows in a leaf.
     min_split_gain : float, default=0.0
-        Least gain of a split: G ** 2 / (H + reg_lambda) of both sides, less that of the node. This
-        is twice the textbook's loss reduction, so it is 2 * gamma of a formula with a factor 1/2;
-        as a parameter it is XGBoost's ``gamma`` and LightGBM's ``min_split_gain``, which leave out
-        the 1/2 too. With symmetric growth, least sum of the gains of a level.
+        Minimum gain of a split. The gain is G ** 2 / (H + reg_lambda), summed over both children,
+        minus that of the node, without the factor 1/2 of some textbooks: this is XGBoost's
+        ``gamma`` and LightGBM's ``min_split_gain``. With symmetric growth, the minimum of the
+        summed gains of a level.
     reg_lambda : float, default=1.0
-        L2 penalty on leaf values.
+        L2 regularization of leaf values.
     reg_alpha : float, default=0.0
-        L1 penalty on leaf values.
+        L1 regularization of leaf values.
     max_delta_step : float, default=0.0
-        Largest leaf value before ``learning_rate``; 0 means no limit.
+        Maximum absolute leaf value before ``learning_rate`` is applied; 0 means no limit.
     subsample : float, default=1.0
-        Chance of each row to be used in a round.
+        Probability of each row to be used in an iteration.
     colsample_bytree, colsample_bylevel, colsample_bynode : float, default=1.0
-        Fractions of the features drawn for a tree, from those for a level, and from those for a
-        node.
+        Fraction of the features that are sampled for each tree; of these for each level; and of
+        these for each node.
     monotone_constraints : dict, list or array of shape (n_features,), default=None
-        1 for features along which predictions may only rise, -1 for those along which they may only
-        fall, 0 for all others. A dict gives them by name or number, and features that it does not
-        name are free. The whole model is monotone then: of two rows that differ in such a feature
-        alone, both without missing values in it, the raw scores are in order. Where missing values
-        go is free. Not for three classes or more.
+        1 for features with which predictions may only increase, -1 for those with which they may
+        only decrease, 0 for no constraint. A dict maps feature names or numbers to these values;
+        features that are not listed have no constraint. The constraint holds for the raw score of
+        the whole model, between rows that differ in one such feature only and have no missing value
+        in it. Not available for three or more classes.
     early_stopping_rounds : int or None, default=None
-        Stop when the last metric on the last eval set has not improved for this many rounds;
-        predictions then use the best round.
+        Stop training when the last metric on the last evaluation set has not improved for this many
+        iterations. Predictions then use the best iteration. None means no early stopping.
     eval_metric : str, callable or list, default=None
-        Metrics on the eval sets: "logloss", "exponential", "error", "auc" for two classes,
-        "mlogloss", "merror" for more; a function ``metric(y, probability)``, of which less is
-        better unless its attribute ``greater_is_better`` is True; or a scikit-learn scorer. A
-        function gets the codes of the classes (their places in ``classes_``) and the probabilities
-        of the second of two classes, shape (n_samples,), or of all classes, shape
-        (n_samples, n_classes). One that has an argument ``sample_weight`` gets the weights of the
-        eval set, if it has some. None: the loss.
+        Metrics that are computed on the evaluation sets: "logloss", "exponential", "error" and
+        "auc" for two classes, "mlogloss" and "merror" for more, functions, scikit-learn scorers, or
+        a list of these. A function is called as ``metric(y, probability)``, where y contains
+        positions in ``classes_``, and the probabilities are those of the second of two classes,
+        shape (n_samples,), or of all classes, shape (n_samples, n_classes). Lower is better unless
+        it has an attribute ``greater_is_better`` that is True. If it has an argument
+        ``sample_weight``, it gets the weights of the evaluation set. None means the objective.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
     importance_type : {"gain", "split", "cover"}, default="gain"
-        What ``feature_importances_`` adds up over a feature's splits.
+        What ``feature_importances_`` sums over the splits on a feature: their gains, their number,
+        or the weight of the rows that they split.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; the model does not depend on it. "auto" takes a GPU if there is one and X
-        has 16 million entries or more. "auto" and "cuda" take the device that X is on, if it is on
-        one.
+        Device for training; the model does not depend on it. "auto" uses a GPU if there is one and
+        X has 16 million values or more. If X is on a GPU, "auto" and "cuda" use that GPU.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores, and more than there are cores count as all of them.
-        The model does not depend on it.
+        Number of threads. None and -1 mean all cores, and so does any number above the number of
+        cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of row and column sampling and of rounding. None means 0: training is always
-        repeatable.
+        Seed for row and column sampling and for stochastic rounding. None means 0, so training is
+        always repeatable.
     verbose : int, default=0
-        0: quiet. 1: a progress bar with the metrics on a terminal, up to ten lines elsewhere. More:
-        a line every this many rounds. On standard error.
+        0 prints nothing. 1 shows a progress bar with the metrics on a terminal, and up to ten lines
+        elsewhere. Higher values print a line every that many iterations. Output goes to standard
+        error.
 
     Attributes
     ----------
@@ -338,17 +349,18 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
     feature_names_in_ : ndarray of str
         Names of the features, if X had string column names.
     feature_importances_ : ndarray of shape (n_features,)
-        Importance of each feature, adding up to 1.
+        Importance of each feature; the values sum to 1.
     n_estimators_ : int
-        Rounds that were trained.
+        Number of iterations that were trained.
     estimators_ : ndarray of DecisionTreeRegressor of shape (n_rounds, trees_per_round)
         The trees as fitted regressors: their predictions add up to the raw score.
     evals_result_ : dict
-        Metrics of every eval set and round: ``evals_result_["validation_0"]["logloss"]``.
+        Metrics of each evaluation set and iteration:
+        ``evals_result_["validation_0"]["logloss"]``.
     best_iteration_ : int
-        Best round, counted from 0; only with early stopping.
+        Best iteration, counted from 0. Only with early stopping.
     best_score_ : float
-        Its score; only with early stopping.
+        Score of the best iteration. Only with early stopping.
 
     Examples
     --------
@@ -405,7 +417,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         eval_X: Any = None,
         eval_y: Any = None,
     ) -> GPUBoostClassifier:
-        """Train on a set of rows.
+        """Fit the model.
 
         Parameters
         ----------
@@ -416,11 +428,12 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         y : array-like of shape (n_samples,)
             Classes: numbers or strings.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a row of weight 0 is as if it were not there.
+            Sample weights. Rows with weight 0 are ignored.
         eval_set : pair (X, y), or list or tuple of pairs, default=None
-            Sets to evaluate on after every round. An empty list is the same as None.
+            Evaluation sets, on which the metrics are computed after every iteration. An empty
+            list is the same as None.
         eval_sample_weight : list of array-like, default=None
-            Weights for each eval set.
+            Sample weights for each evaluation set.
         eval_X, eval_y : array-like, or tuple of them, default=None
             The same sets as ``eval_set`` would have, X and y apart, so that a pipeline can
             transform X: ``Pipeline(steps, transform_input=["eval_X"])``. A tuple has several sets.
@@ -554,7 +567,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         yield from self._staged(X, scores_by_row)
 
     def staged_predict_proba(self, X: Any) -> Iterator[Any]:
-        """Predict probabilities after each round.
+        """Predict class probabilities after each boosting iteration.
 
         Parameters
         ----------
@@ -564,12 +577,12 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         Yields
         ------
         ndarray of shape (n_samples, n_classes)
-            Probabilities after 1, 2, ... rounds.
+            Probabilities after 1, 2, ... iterations.
         """
         yield from self._staged(X, self._from_raw)
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
-        """Predict classes after each round.
+        """Predict classes after each boosting iteration.
 
         Parameters
         ----------
@@ -579,7 +592,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         Yields
         ------
         ndarray of shape (n_samples,)
-            Classes after 1, 2, ... rounds.
+            Classes after 1, 2, ... iterations.
         """
         yield from self._staged(X, self._labels)
 

@@ -15,15 +15,14 @@ from gpuboost.training.bagging import BaggingParams
 class RandomForestClassifier(BaseForestClassifier):
     """A random forest for classification.
 
-    Trees on bags of the rows, with the best cut among some features in every node.
-
-    The features are binned once for all trees, which makes training quick on large data;
-    ``splitter="exact"`` does without bins.
+    Each tree is grown on a bootstrap sample of the rows, and each split considers a random subset
+    of the features. The features are binned once for all trees, which makes training fast on large
+    data; ``splitter="exact"`` uses all thresholds instead.
 
     Parameters
     ----------
     n_estimators : int, default=100
-        Trees.
+        Number of trees.
     criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
         Impurity that splits decrease; "entropy" and "log_loss" are the same, in bits.
         "misclassification" is not strictly concave: a split that carves out a pure node can count
@@ -33,29 +32,31 @@ class RandomForestClassifier(BaseForestClassifier):
         best of all cuts; or the middle of the node's cell, along one feature that is drawn without
         looking at y. "best" is scikit-learn's name for "exact".
     max_depth : int or None, default=None
-        Most splits between the root and a leaf. None: no limit.
+        Maximum depth of a tree. None means no limit.
     min_samples_split : int or float, default=2
-        Least number of rows of a node that is split; a float is a share of the training rows.
+        Minimum number of rows in a node that is split. A float is a fraction of the training rows.
     min_samples_leaf : int or float, default=1
-        Least number of rows in a leaf; a float is a share of the training rows. A row that was
+        Minimum number of rows in a leaf. A float is a fraction of the training rows. A row that was
         drawn several times counts once.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the tree's weight in a leaf, 0 to 0.5.
+        Minimum fraction of the total weight in a leaf, from 0 to 0.5.
     max_features : int, float, "sqrt", "log2" or None, default="sqrt"
-        Features that a node draws to look at; a float is a share of them. None: all. Not with
-        ``splitter="midpoint"``, which draws one.
+        Number of features that are considered for a split, drawn at random. A float is a fraction
+        of the features; None means all. Not with ``splitter="midpoint"``, which draws one.
     max_leaf_nodes : int or None, default=None
-        Most leaves; the node with the highest gain is split first then. None: no limit.
+        Maximum number of leaves. If it is set, the node with the highest gain is split first. None
+        means no limit.
     min_impurity_decrease : float, default=0.0
-        Least decrease of the impurity by a split, times the node's share of the weight.
+        Minimum decrease of the impurity by a split, weighted by the fraction of the total weight in
+        the node.
     ccp_alpha : float, default=0.0
         Price of a leaf: each tree is pruned to the subtree that minimises impurity + ``ccp_alpha``
         * leaves.
     bootstrap : bool, default=True
-        Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
+        Whether each tree is grown on a bootstrap sample of the rows; otherwise on all rows.
     max_samples : int, float or None, default=None
-        Draws for each bag; a float is a share of the rows, None means as many as there are rows.
-        Only with ``bootstrap``.
+        Number of rows to draw for each tree. A float is a fraction of the rows; None means as many
+        as there are rows. Only with ``bootstrap=True``.
     oob_score : bool or callable, default=False
         Whether to judge the forest by its out-of-bag predictions; a callable ``metric(y_true,
         y_pred)`` replaces accuracy. Only with ``bootstrap``.
@@ -76,23 +77,23 @@ class RandomForestClassifier(BaseForestClassifier):
         categories in a node, else as "fisher"). "auto" takes every way where the order is not known
         to be best: with three classes or more.
     max_bins : int, default=256
-        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
-        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
+        Maximum number of bins per feature, from 2 to 256, for ``splitter="hist"``. One bin is
+        reserved for missing values, so 256 means 255 bins for values.
     warm_start : bool, default=False
-        Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``:
-        the forest is then exactly the one of a single fit. Data and parameters must be those of the
+        Whether ``fit`` keeps the fitted trees and adds more until there are ``n_estimators``. The
+        result is exactly the forest of a single fit. Data and parameters must be the same as in the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
-        ``splitter="exact"`` are grown on the CPU all the same.
+        Device for training; the model does not depend on it. "auto" means the CPU. With "cuda",
+        trees with ``splitter="exact"`` are still grown on the CPU.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores, and more than there are cores count as all of them.
-        The model does not depend on it.
+        Number of threads. None and -1 mean all cores, and so does any number above the number of
+        cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of everything that is drawn. None means 0: training is always repeatable.
+        Seed of all random choices. None means 0, so training is always repeatable.
     verbose : int, default=0
-        0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every
-        this many trees. On standard error.
+        0 prints nothing. 1 shows a progress bar on a terminal, and up to ten lines elsewhere.
+        Higher values print a line every that many trees. Output goes to standard error.
 
     Attributes
     ----------
@@ -109,7 +110,7 @@ class RandomForestClassifier(BaseForestClassifier):
     feature_importances_ : ndarray of shape (n_features,)
         Mean over the trees of each feature's part of the decrease of impurity, adding up to 1.
     n_estimators_ : int
-        Trees that were grown.
+        Number of trees that were grown.
     estimators_ : list of DecisionTreeClassifier
         The trees as fitted estimators; they are also ``model[i]`` and ``list(model)``.
     estimators_samples_ : list of ndarray of int
@@ -140,17 +141,16 @@ class RandomForestClassifier(BaseForestClassifier):
 
 
 class RandomForestRegressor(BaseForestRegressor):
-    """A random forest for regression.
+    """Random forest regressor.
 
-    Trees on bags of the rows, with the best cut among some features in every node.
-
-    The features are binned once for all trees, which makes training quick on large data;
-    ``splitter="exact"`` does without bins.
+    Each tree is grown on a bootstrap sample of the rows, and each split considers a random subset
+    of the features. The features are binned once for all trees, which makes training fast on large
+    data; ``splitter="exact"`` uses all thresholds instead.
 
     Parameters
     ----------
     n_estimators : int, default=100
-        Trees.
+        Number of trees.
     criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
         Impurity that splits decrease: the variance, the mean distance from the median, or half the
         mean Poisson deviance, which needs targets of at least 0. Leaves predict means, with
@@ -160,29 +160,31 @@ class RandomForestRegressor(BaseForestRegressor):
         best of all cuts; or the middle of the node's cell, along one feature that is drawn without
         looking at y. "best" is scikit-learn's name for "exact".
     max_depth : int or None, default=None
-        Most splits between the root and a leaf. None: no limit.
+        Maximum depth of a tree. None means no limit.
     min_samples_split : int or float, default=2
-        Least number of rows of a node that is split; a float is a share of the training rows.
+        Minimum number of rows in a node that is split. A float is a fraction of the training rows.
     min_samples_leaf : int or float, default=1
-        Least number of rows in a leaf; a float is a share of the training rows. A row that was
+        Minimum number of rows in a leaf. A float is a fraction of the training rows. A row that was
         drawn several times counts once.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the tree's weight in a leaf, 0 to 0.5.
+        Minimum fraction of the total weight in a leaf, from 0 to 0.5.
     max_features : int, float, "sqrt", "log2" or None, default=1.0
-        Features that a node draws to look at; a float is a share of them. None: all. Not with
-        ``splitter="midpoint"``, which draws one.
+        Number of features that are considered for a split, drawn at random. A float is a fraction
+        of the features; None means all. Not with ``splitter="midpoint"``, which draws one.
     max_leaf_nodes : int or None, default=None
-        Most leaves; the node with the highest gain is split first then. None: no limit.
+        Maximum number of leaves. If it is set, the node with the highest gain is split first. None
+        means no limit.
     min_impurity_decrease : float, default=0.0
-        Least decrease of the impurity by a split, times the node's share of the weight.
+        Minimum decrease of the impurity by a split, weighted by the fraction of the total weight in
+        the node.
     ccp_alpha : float, default=0.0
         Price of a leaf: each tree is pruned to the subtree that minimises impurity + ``ccp_alpha``
         * leaves.
     bootstrap : bool, default=True
-        Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
+        Whether each tree is grown on a bootstrap sample of the rows; otherwise on all rows.
     max_samples : int, float or None, default=None
-        Draws for each bag; a float is a share of the rows, None means as many as there are rows.
-        Only with ``bootstrap``.
+        Number of rows to draw for each tree. A float is a fraction of the rows; None means as many
+        as there are rows. Only with ``bootstrap=True``.
     oob_score : bool or callable, default=False
         Whether to judge the forest by its out-of-bag predictions; a callable ``metric(y_true,
         y_pred)`` replaces R2. Only with ``bootstrap``.
@@ -199,23 +201,23 @@ class RandomForestRegressor(BaseForestRegressor):
         to 10 categories in a node, else as "fisher"). "auto" takes every way if there are several
         outputs.
     max_bins : int, default=256
-        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
-        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
+        Maximum number of bins per feature, from 2 to 256, for ``splitter="hist"``. One bin is
+        reserved for missing values, so 256 means 255 bins for values.
     warm_start : bool, default=False
-        Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``:
-        the forest is then exactly the one of a single fit. Data and parameters must be those of the
+        Whether ``fit`` keeps the fitted trees and adds more until there are ``n_estimators``. The
+        result is exactly the forest of a single fit. Data and parameters must be the same as in the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
-        ``splitter="exact"`` are grown on the CPU all the same.
+        Device for training; the model does not depend on it. "auto" means the CPU. With "cuda",
+        trees with ``splitter="exact"`` are still grown on the CPU.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores, and more than there are cores count as all of them.
-        The model does not depend on it.
+        Number of threads. None and -1 mean all cores, and so does any number above the number of
+        cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of everything that is drawn. None means 0: training is always repeatable.
+        Seed of all random choices. None means 0, so training is always repeatable.
     verbose : int, default=0
-        0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every
-        this many trees. On standard error.
+        0 prints nothing. 1 shows a progress bar on a terminal, and up to ten lines elsewhere.
+        Higher values print a line every that many trees. Output goes to standard error.
 
     Attributes
     ----------
@@ -228,7 +230,7 @@ class RandomForestRegressor(BaseForestRegressor):
     feature_importances_ : ndarray of shape (n_features,)
         Mean over the trees of each feature's part of the decrease of impurity, adding up to 1.
     n_estimators_ : int
-        Trees that were grown.
+        Number of trees that were grown.
     estimators_ : list of DecisionTreeRegressor
         The trees as fitted estimators; they are also ``model[i]`` and ``list(model)``.
     estimators_samples_ : list of ndarray of int
@@ -264,17 +266,16 @@ class RandomForestRegressor(BaseForestRegressor):
 
 
 class ExtraTreesClassifier(BaseForestClassifier):
-    """Extremely randomised trees for classification.
+    """Extra-trees classifier (extremely randomized trees).
 
-    Of the drawn features, each gets one random cut, and the best of these cuts is taken.
-
-    The features are binned once for all trees; a random cut falls on the border of a bin, or with
-    ``splitter="exact"`` anywhere.
+    Each split considers a random subset of the features and one random threshold for each of them,
+    and uses the best of these. The features are binned once for all trees, and random thresholds
+    are bin boundaries; with ``splitter="exact"`` they are any values.
 
     Parameters
     ----------
     n_estimators : int, default=100
-        Trees.
+        Number of trees.
     criterion : {"gini", "entropy", "log_loss", "misclassification"}, default="gini"
         Impurity that splits decrease; "entropy" and "log_loss" are the same, in bits.
         "misclassification" is not strictly concave: a split that carves out a pure node can count
@@ -284,29 +285,31 @@ class ExtraTreesClassifier(BaseForestClassifier):
         between two values; or in the middle of the node's cell, along one feature that is drawn
         without looking at y. "best" is scikit-learn's name for "exact".
     max_depth : int or None, default=None
-        Most splits between the root and a leaf. None: no limit.
+        Maximum depth of a tree. None means no limit.
     min_samples_split : int or float, default=2
-        Least number of rows of a node that is split; a float is a share of the training rows.
+        Minimum number of rows in a node that is split. A float is a fraction of the training rows.
     min_samples_leaf : int or float, default=1
-        Least number of rows in a leaf; a float is a share of the training rows. A row that was
+        Minimum number of rows in a leaf. A float is a fraction of the training rows. A row that was
         drawn several times counts once.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the tree's weight in a leaf, 0 to 0.5.
+        Minimum fraction of the total weight in a leaf, from 0 to 0.5.
     max_features : int, float, "sqrt", "log2" or None, default="sqrt"
-        Features that a node draws to look at; a float is a share of them. None: all. Not with
-        ``splitter="midpoint"``, which draws one.
+        Number of features that are considered for a split, drawn at random. A float is a fraction
+        of the features; None means all. Not with ``splitter="midpoint"``, which draws one.
     max_leaf_nodes : int or None, default=None
-        Most leaves; the node with the highest gain is split first then. None: no limit.
+        Maximum number of leaves. If it is set, the node with the highest gain is split first. None
+        means no limit.
     min_impurity_decrease : float, default=0.0
-        Least decrease of the impurity by a split, times the node's share of the weight.
+        Minimum decrease of the impurity by a split, weighted by the fraction of the total weight in
+        the node.
     ccp_alpha : float, default=0.0
         Price of a leaf: each tree is pruned to the subtree that minimises impurity + ``ccp_alpha``
         * leaves.
     bootstrap : bool, default=False
-        Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
+        Whether each tree is grown on a bootstrap sample of the rows; otherwise on all rows.
     max_samples : int, float or None, default=None
-        Draws for each bag; a float is a share of the rows, None means as many as there are rows.
-        Only with ``bootstrap``.
+        Number of rows to draw for each tree. A float is a fraction of the rows; None means as many
+        as there are rows. Only with ``bootstrap=True``.
     oob_score : bool or callable, default=False
         Whether to judge the forest by its out-of-bag predictions; a callable ``metric(y_true,
         y_pred)`` replaces accuracy. Only with ``bootstrap``.
@@ -322,23 +325,23 @@ class ExtraTreesClassifier(BaseForestClassifier):
         data frame that have a category dtype. Their values may be numbers or strings; a value that
         training has not seen counts as missing. A cut sends each category left or right by chance.
     max_bins : int, default=256
-        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
-        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
+        Maximum number of bins per feature, from 2 to 256, for ``splitter="hist"``. One bin is
+        reserved for missing values, so 256 means 255 bins for values.
     warm_start : bool, default=False
-        Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``:
-        the forest is then exactly the one of a single fit. Data and parameters must be those of the
+        Whether ``fit`` keeps the fitted trees and adds more until there are ``n_estimators``. The
+        result is exactly the forest of a single fit. Data and parameters must be the same as in the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
-        ``splitter="exact"`` are grown on the CPU all the same.
+        Device for training; the model does not depend on it. "auto" means the CPU. With "cuda",
+        trees with ``splitter="exact"`` are still grown on the CPU.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores, and more than there are cores count as all of them.
-        The model does not depend on it.
+        Number of threads. None and -1 mean all cores, and so does any number above the number of
+        cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of everything that is drawn. None means 0: training is always repeatable.
+        Seed of all random choices. None means 0, so training is always repeatable.
     verbose : int, default=0
-        0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every
-        this many trees. On standard error.
+        0 prints nothing. 1 shows a progress bar on a terminal, and up to ten lines elsewhere.
+        Higher values print a line every that many trees. Output goes to standard error.
 
     Attributes
     ----------
@@ -355,7 +358,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
     feature_importances_ : ndarray of shape (n_features,)
         Mean over the trees of each feature's part of the decrease of impurity, adding up to 1.
     n_estimators_ : int
-        Trees that were grown.
+        Number of trees that were grown.
     estimators_ : list of DecisionTreeClassifier
         The trees as fitted estimators; they are also ``model[i]`` and ``list(model)``.
     estimators_samples_ : list of ndarray of int
@@ -418,17 +421,16 @@ class ExtraTreesClassifier(BaseForestClassifier):
 
 
 class ExtraTreesRegressor(BaseForestRegressor):
-    """Extremely randomised trees for regression.
+    """Extra-trees regressor (extremely randomized trees).
 
-    Of the drawn features, each gets one random cut, and the best of these cuts is taken.
-
-    The features are binned once for all trees; a random cut falls on the border of a bin, or with
-    ``splitter="exact"`` anywhere.
+    Each split considers a random subset of the features and one random threshold for each of them,
+    and uses the best of these. The features are binned once for all trees, and random thresholds
+    are bin boundaries; with ``splitter="exact"`` they are any values.
 
     Parameters
     ----------
     n_estimators : int, default=100
-        Trees.
+        Number of trees.
     criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
         Impurity that splits decrease: the variance, the mean distance from the median, or half the
         mean Poisson deviance, which needs targets of at least 0. Leaves predict means, with
@@ -438,29 +440,31 @@ class ExtraTreesRegressor(BaseForestRegressor):
         between two values; or in the middle of the node's cell, along one feature that is drawn
         without looking at y. "best" is scikit-learn's name for "exact".
     max_depth : int or None, default=None
-        Most splits between the root and a leaf. None: no limit.
+        Maximum depth of a tree. None means no limit.
     min_samples_split : int or float, default=2
-        Least number of rows of a node that is split; a float is a share of the training rows.
+        Minimum number of rows in a node that is split. A float is a fraction of the training rows.
     min_samples_leaf : int or float, default=1
-        Least number of rows in a leaf; a float is a share of the training rows. A row that was
+        Minimum number of rows in a leaf. A float is a fraction of the training rows. A row that was
         drawn several times counts once.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the tree's weight in a leaf, 0 to 0.5.
+        Minimum fraction of the total weight in a leaf, from 0 to 0.5.
     max_features : int, float, "sqrt", "log2" or None, default=1.0
-        Features that a node draws to look at; a float is a share of them. None: all. Not with
-        ``splitter="midpoint"``, which draws one.
+        Number of features that are considered for a split, drawn at random. A float is a fraction
+        of the features; None means all. Not with ``splitter="midpoint"``, which draws one.
     max_leaf_nodes : int or None, default=None
-        Most leaves; the node with the highest gain is split first then. None: no limit.
+        Maximum number of leaves. If it is set, the node with the highest gain is split first. None
+        means no limit.
     min_impurity_decrease : float, default=0.0
-        Least decrease of the impurity by a split, times the node's share of the weight.
+        Minimum decrease of the impurity by a split, weighted by the fraction of the total weight in
+        the node.
     ccp_alpha : float, default=0.0
         Price of a leaf: each tree is pruned to the subtree that minimises impurity + ``ccp_alpha``
         * leaves.
     bootstrap : bool, default=False
-        Whether each tree gets a bag of rows drawn with replacement; else it gets all rows.
+        Whether each tree is grown on a bootstrap sample of the rows; otherwise on all rows.
     max_samples : int, float or None, default=None
-        Draws for each bag; a float is a share of the rows, None means as many as there are rows.
-        Only with ``bootstrap``.
+        Number of rows to draw for each tree. A float is a fraction of the rows; None means as many
+        as there are rows. Only with ``bootstrap=True``.
     oob_score : bool or callable, default=False
         Whether to judge the forest by its out-of-bag predictions; a callable ``metric(y_true,
         y_pred)`` replaces R2. Only with ``bootstrap``.
@@ -472,23 +476,23 @@ class ExtraTreesRegressor(BaseForestRegressor):
         data frame that have a category dtype. Their values may be numbers or strings; a value that
         training has not seen counts as missing. A cut sends each category left or right by chance.
     max_bins : int, default=256
-        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
-        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
+        Maximum number of bins per feature, from 2 to 256, for ``splitter="hist"``. One bin is
+        reserved for missing values, so 256 means 255 bins for values.
     warm_start : bool, default=False
-        Whether ``fit`` keeps the fitted trees and adds to them until there are ``n_estimators``:
-        the forest is then exactly the one of a single fit. Data and parameters must be those of the
+        Whether ``fit`` keeps the fitted trees and adds more until there are ``n_estimators``. The
+        result is exactly the forest of a single fit. Data and parameters must be the same as in the
         first fit.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
-        ``splitter="exact"`` are grown on the CPU all the same.
+        Device for training; the model does not depend on it. "auto" means the CPU. With "cuda",
+        trees with ``splitter="exact"`` are still grown on the CPU.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores, and more than there are cores count as all of them.
-        The model does not depend on it.
+        Number of threads. None and -1 mean all cores, and so does any number above the number of
+        cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of everything that is drawn. None means 0: training is always repeatable.
+        Seed of all random choices. None means 0, so training is always repeatable.
     verbose : int, default=0
-        0: quiet. 1: a progress bar on a terminal, up to ten lines elsewhere. More: a line every
-        this many trees. On standard error.
+        0 prints nothing. 1 shows a progress bar on a terminal, and up to ten lines elsewhere.
+        Higher values print a line every that many trees. Output goes to standard error.
 
     Attributes
     ----------
@@ -501,7 +505,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
     feature_importances_ : ndarray of shape (n_features,)
         Mean over the trees of each feature's part of the decrease of impurity, adding up to 1.
     n_estimators_ : int
-        Trees that were grown.
+        Number of trees that were grown.
     estimators_ : list of DecisionTreeRegressor
         The trees as fitted estimators; they are also ``model[i]`` and ``list(model)``.
     estimators_samples_ : list of ndarray of int

@@ -128,7 +128,7 @@ class BaseForest(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, SeveralOutputs
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes, or for a regressor numbers.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a row of weight 0 is as if it were not there.
+            Sample weights. Rows with weight 0 are ignored.
 
         Returns
         -------

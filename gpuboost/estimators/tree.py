@@ -382,7 +382,7 @@ class BaseDecisionTree(SeveralOutputs):
 
 
 class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
-    """CART for classification: one decision tree.
+    """Decision tree classifier (CART).
 
     Parameters
     ----------
@@ -396,20 +396,22 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
         value of the node; or the middle of the node's cell, along one feature that is drawn without
         looking at y. "best" is scikit-learn's name for "exact".
     max_depth : int or None, default=None
-        Most splits between the root and a leaf. None: no limit.
+        Maximum depth of a tree. None means no limit.
     min_samples_split : int or float, default=2
-        Least number of rows of a node that is split; a float is a share of the training rows.
+        Minimum number of rows in a node that is split. A float is a fraction of the training rows.
     min_samples_leaf : int or float, default=1
-        Least number of rows in a leaf; a float is a share of the training rows.
+        Minimum number of rows in a leaf. A float is a fraction of the training rows.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the tree's weight in a leaf, 0 to 0.5.
+        Minimum fraction of the total weight in a leaf, from 0 to 0.5.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features that a node draws to look at; a float is a share of them. None: all. Not with
-        ``splitter="midpoint"``, which draws one.
+        Number of features that are considered for a split, drawn at random. A float is a fraction
+        of the features; None means all. Not with ``splitter="midpoint"``, which draws one.
     max_leaf_nodes : int or None, default=None
-        Most leaves; the node with the highest gain is split first then. None: no limit.
+        Maximum number of leaves. If it is set, the node with the highest gain is split first. None
+        means no limit.
     min_impurity_decrease : float, default=0.0
-        Least decrease of the impurity by a split, times the node's share of the weight.
+        Minimum decrease of the impurity by a split, weighted by the fraction of the total weight in
+        the node.
     class_weight : dict, list of dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``; a list has one entry for each
         output.
@@ -436,21 +438,21 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
         Only for ``splitter="midpoint"``: probabilities with which features are drawn, in any unit.
         None: all the same.
     max_bins : int, default=256
-        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
-        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
+        Maximum number of bins per feature, from 2 to 256, for ``splitter="hist"``. One bin is
+        reserved for missing values, so 256 means 255 bins for values.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
-        ``splitter="exact"`` are grown on the CPU all the same.
+        Device for training; the model does not depend on it. "auto" means the CPU. With "cuda",
+        trees with ``splitter="exact"`` are still grown on the CPU.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores, and more than there are cores count as all of them.
-        The model does not depend on it.
+        Number of threads. None and -1 mean all cores, and so does any number above the number of
+        cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of everything that is drawn. None means 0: training is always repeatable.
+        Seed of all random choices. None means 0, so training is always repeatable.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,), or list of them
-        The classes, sorted; a list has one entry for each output.
+        Sorted class labels; a list with an entry for each output if there are several.
     n_classes_ : int, or list of int
         Number of classes.
     n_features_in_ : int
@@ -521,7 +523,7 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes: numbers or strings.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a row of weight 0 is as if it were not there.
+            Sample weights. Rows with weight 0 are ignored.
 
         Returns
         -------
@@ -547,7 +549,7 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
 
 
 class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
-    """CART for regression: one decision tree.
+    """Decision tree regressor (CART).
 
     Parameters
     ----------
@@ -561,20 +563,22 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         value of the node; or the middle of the node's cell, along one feature that is drawn without
         looking at y. "best" is scikit-learn's name for "exact".
     max_depth : int or None, default=None
-        Most splits between the root and a leaf. None: no limit.
+        Maximum depth of a tree. None means no limit.
     min_samples_split : int or float, default=2
-        Least number of rows of a node that is split; a float is a share of the training rows.
+        Minimum number of rows in a node that is split. A float is a fraction of the training rows.
     min_samples_leaf : int or float, default=1
-        Least number of rows in a leaf; a float is a share of the training rows.
+        Minimum number of rows in a leaf. A float is a fraction of the training rows.
     min_weight_fraction_leaf : float, default=0.0
-        Least share of the tree's weight in a leaf, 0 to 0.5.
+        Minimum fraction of the total weight in a leaf, from 0 to 0.5.
     max_features : int, float, "sqrt", "log2" or None, default=None
-        Features that a node draws to look at; a float is a share of them. None: all. Not with
-        ``splitter="midpoint"``, which draws one.
+        Number of features that are considered for a split, drawn at random. A float is a fraction
+        of the features; None means all. Not with ``splitter="midpoint"``, which draws one.
     max_leaf_nodes : int or None, default=None
-        Most leaves; the node with the highest gain is split first then. None: no limit.
+        Maximum number of leaves. If it is set, the node with the highest gain is split first. None
+        means no limit.
     min_impurity_decrease : float, default=0.0
-        Least decrease of the impurity by a split, times the node's share of the weight.
+        Minimum decrease of the impurity by a split, weighted by the fraction of the total weight in
+        the node.
     ccp_alpha : float or "cv", default=0.0
         Price of a leaf: the tree is pruned to the subtree that minimises impurity + ``ccp_alpha`` *
         leaves. "cv" chooses the price by cross-validation, the simplest tree among equals.
@@ -594,16 +598,16 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         Only for ``splitter="midpoint"``: probabilities with which features are drawn, in any unit.
         None: all the same.
     max_bins : int, default=256
-        Only for ``splitter="hist"``: most bins for a feature's values, 2 to 256. Missing values
-        have a bin of their own; as a bin is one byte, 256 leaves 255 for values.
+        Maximum number of bins per feature, from 2 to 256, for ``splitter="hist"``. One bin is
+        reserved for missing values, so 256 means 255 bins for values.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
-        Where to train; all give the same model. "auto" is the CPU. On CUDA, trees with
-        ``splitter="exact"`` are grown on the CPU all the same.
+        Device for training; the model does not depend on it. "auto" means the CPU. With "cuda",
+        trees with ``splitter="exact"`` are still grown on the CPU.
     n_jobs : int or None, default=None
-        Threads; None or -1 means all cores, and more than there are cores count as all of them.
-        The model does not depend on it.
+        Number of threads. None and -1 mean all cores, and so does any number above the number of
+        cores. The model does not depend on it.
     random_state : int, RandomState or None, default=None
-        Seed of everything that is drawn. None means 0: training is always repeatable.
+        Seed of all random choices. None means 0, so training is always repeatable.
 
     Attributes
     ----------
@@ -671,7 +675,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a row of weight 0 is as if it were not there.
+            Sample weights. Rows with weight 0 are ignored.
 
         Returns
         -------
