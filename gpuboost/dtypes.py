@@ -218,6 +218,19 @@ TREE_PROGRESS = np.dtype(
     align=True,
 )
 
+#: The best split of a node of a classical tree so far.
+TREE_BEST = np.dtype(
+    [
+        ("score", np.float64),
+        ("threshold", np.float64),  # where it was drawn, or NaN
+        ("feature", np.int64),  # -1: none
+        ("code", np.int64),  # -1 for a set
+        ("next_code", np.int64),  # the next code present behind it; 0: none
+        ("missing_left", np.bool_),
+    ],
+    align=True,
+)
+
 #: A node of a classical tree.
 TREE_NODE = np.dtype(
     [

@@ -81,6 +81,9 @@ def _timed():
     try:
         yield
     finally:
+        if gc.get_freeze_count() == 0:  # all there is counts as old: it is not gone over right now
+            gc.freeze()
+            gc.unfreeze()
         if collecting:
             gc.enable()
         _timed.outermost = True

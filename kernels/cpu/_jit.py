@@ -112,17 +112,18 @@ def _warn_of_damage(folder):
     )
 
 
-def kernel(function=None, *, seconds=None):
+def kernel(function=None, *, seconds=None, makes_arrays=True):
     """Compile a kernel, and keep the machine code for the next process.
 
-    ``seconds`` is how long the compilation takes of this kernel and of those that a first fit
-    compiles after it: a user is told.
+    ``makes_arrays`` says whether it does so itself, and not only helpers that it calls. ``seconds``
+    is how long the compilation takes of this kernel and of those that a first fit compiles after
+    it: a user is told.
     """
     if function is None:
-        return functools.partial(kernel, seconds=seconds)
+        return functools.partial(kernel, seconds=seconds, makes_arrays=makes_arrays)
     if seconds is not None:
         KernelCompiler.expected_seconds[function] = seconds
-    dispatcher = _jit(function)
+    dispatcher = _jit(function, _nrt=makes_arrays)
     try:
         dispatcher.enable_caching()
     except RuntimeError:  # no folder to write to: compile in every process
@@ -135,8 +136,12 @@ def kernel(function=None, *, seconds=None):
 # A function that only kernels call: there is no machine code of it by itself, no wrapper for
 # Python, and nothing to keep. Compilation time is what a new user waits for: in kernels plain loops
 # instead of slice assignment, sort, sum and the like, each of which costs up to two seconds.
-_part_of_kernels = {"no_cpython_wrapper": True, "pipeline_class": HelperCompiler}
+# It makes no arrays: numba then leaves out the counts of references to them.
+_part_of_kernels = {"no_cpython_wrapper": True, "pipeline_class": HelperCompiler, "_nrt": False}
 helper = functools.partial(_jit, **_part_of_kernels)
+
+# A helper that makes arrays.
+allocating = functools.partial(helper, _nrt=True)
 
 # A helper that is always made part of its caller: for functions that take many arrays, which cost
 # more to hand over than the work they do.

@@ -19,6 +19,7 @@ from gpuboost.dtypes import (
     ROW,
     SPLIT,
     SYMMETRIC,
+    TREE_BEST,
     TREE_NODE,
     TREE_PROGRESS,
 )
@@ -672,12 +673,13 @@ class CpuTreeGrower:
         work = Work(**{**self.work, "rows": self.work["rows"][:n]})
         work.rows[:] = job.rows
         nodes, sets = np.empty(2 * job.max_leaves - 1, TREE_NODE), np.empty(0, np.uint64)
-        frontier, progress = make_frontier(job.max_leaves), np.zeros(1, TREE_PROGRESS)
+        frontier, best = make_frontier(job.max_leaves), np.empty(1, TREE_BEST)
+        progress = np.zeros(1, TREE_PROGRESS)
         targets = Targets(
             job.weight, job.classes, job.values, self.first_channel, job.rank, job.by_rank
         )
         given = self.coded, targets, job.growth, TREE_BUDGET, self.most_words
-        while not grow_tree(*given, work, nodes, sets, frontier, progress):
+        while not grow_tree(*given, work, nodes, sets, frontier, best, progress):
             self.team.check()
             n_words = int(progress["n_words"][0])
             if n_words + 2 * self.most_words > len(sets):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuboost.dtypes import LEAFWISE, SYMMETRIC
-from gpuboost.kernels.cpu._jit import helper, inlined, kernel
+from gpuboost.kernels.cpu._jit import allocating, helper, inlined, kernel
 from gpuboost.kernels.cpu.frontier import keep_best, push
 from gpuboost.kernels.cpu.partition import move_pieces, partition_pieces
 from gpuboost.kernels.cpu.rules import begin_rules, hand_down, limits_of, node_score
@@ -195,7 +195,7 @@ def close(node, progress, free_slots):
         node.slot = -1
 
 
-@helper
+@allocating
 def adopt_level(
     growth, rules, progress, nodes, starts, pool, count_pool, n_bins, free_slots, best_splits
 ):
@@ -502,7 +502,7 @@ def is_shared(control, work):
     return work >= SMALL_STAGE and control[N_THREADS] > 1
 
 
-@kernel(seconds=8)
+@kernel(seconds=8, makes_arrays=False)
 def grow(
     control,  # (CONTROL_SIZE,) int64, INOUT
     budget,  # work after which to return for a moment, so that Python can see a Ctrl-C
@@ -582,7 +582,7 @@ def grow(
     return False
 
 
-@kernel
+@kernel(makes_arrays=False)
 def assist(control, symmetric, a):
     """Help another thread's ``grow`` with its stages until the tree is done."""
     seen = np.int64(0)

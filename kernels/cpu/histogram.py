@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 from gpuboost.dtypes import HIST_STRIDE
-from gpuboost.kernels.cpu._jit import helper, load_word, prefetch
+from gpuboost.kernels.cpu._jit import allocating, helper, load_word, prefetch
 
 PREFETCH_ROWS = np.uint64(16)  # 2026-11, AMD EPYC (Zen 3): 12 to 32 are within 2 %
 #: Bytes that a matrix by rows has behind its last row, so that a row's last bins can be loaded as a
@@ -198,7 +198,7 @@ def count_rows(
             counts[np.uint64(j) * STRIDE + np.uint64(bins[base + np.uint64(features[j])])] += 1
 
 
-@helper
+@allocating
 def build(bins, row_stride, columns, features, first, end, consecutive, n_bins, rows, gh, cells):
     """Histogram of rows for positions first..end of the feature list.
 

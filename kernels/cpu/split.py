@@ -11,7 +11,7 @@ level before it takes the best cut."""
 import numpy as np
 
 from gpuboost.dtypes import HIST_STRIDE
-from gpuboost.kernels.cpu._jit import helper, inlined, take_number
+from gpuboost.kernels.cpu._jit import allocating, helper, inlined, take_number
 from gpuboost.kernels.cpu.histogram import add, build, count_rows, subtract
 from gpuboost.kernels.cpu.rules import limits_of, node_score, score_cuts_within
 from gpuboost.kernels.cpu.scores import NO_SPLIT, larger_side_left, score_cuts
@@ -113,7 +113,7 @@ def set_split(split, gain, left, feature, last_bin, missing_left):
     split.missing_left = missing_left
 
 
-@inlined
+@allocating(forceinline=True)
 def scan_buffers(count_pool):
     """Room to scan one feature: sums and counts up to each bin, and scores of its cuts."""
     count_prefix = np.empty(HIST_STRIDE, np.int32) if count_pool is not None else None
@@ -230,7 +230,7 @@ def complete(pair, nodes, features, starts, begin, end, n_bins, pool):
                 add(pool[large.first_part + k, a:b], pool[large.slot, a:b])
 
 
-@helper
+@allocating
 def scan_pairs(
     counter,  # (1,) int64, INOUT: the next task
     features,  # (n,) int32, IN
@@ -271,7 +271,7 @@ def scan_pairs(
         task = take_number(counter)
 
 
-@helper
+@allocating
 def scan_level(
     counter,
     features,

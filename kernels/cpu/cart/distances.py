@@ -5,7 +5,7 @@ They are kept up to date by a tree of partial sums over the targets' ranks.
 
 import numpy as np
 
-from gpuboost.kernels.cpu._jit import helper
+from gpuboost.kernels.cpu._jit import allocating, helper
 from gpuboost.kernels.cpu.cart.cuts import PREFIXES, is_in_set
 from gpuboost.kernels.cpu.cart.words import mark, take_marked
 
@@ -74,7 +74,7 @@ def score_absolute(
             scores[j] -= distance_from_median(tree, y, total_weight, total_value) * unit
 
 
-@helper
+@allocating
 def rank_in_node(rows, ranks, by_rank, bits, summary, place, node_ranks, node_by_rank):
     """Rank of each target among those of the node; returns how many distinct ones there are."""
     for i in range(rows.shape[0]):

@@ -6,7 +6,6 @@ from gpuboost.dtypes import LEFT_CHILD, RIGHT_CHILD
 from gpuboost.kernels.cpu._jit import helper, kernel
 from gpuboost.kernels.cpu.cart.codes import MANY_ROWS
 from gpuboost.kernels.cpu.cart.partition import partition
-from gpuboost.kernels.cpu.cart.records import Best
 from gpuboost.kernels.cpu.cart.split import find_split
 from gpuboost.kernels.cpu.cart.words import ONE
 from gpuboost.kernels.cpu.frontier import pop, push
@@ -34,7 +33,7 @@ def begin_node(node, begin, end, depth, parent, key):
     node.threshold, node.gain, node.missing_left = 0.0, 0.0, 0
 
 
-@kernel(seconds=8)
+@kernel(seconds=8, makes_arrays=False)
 def grow_tree(
     coded,  # Coded, IN
     targets,  # Targets, IN
@@ -45,6 +44,7 @@ def grow_tree(
     nodes,  # (max_nodes,) TREE_NODE, OUT
     sets,  # (room,) uint64, INOUT: sets of categories
     frontier,  # Frontier of max_leaves, SCRATCH
+    best,  # (1,) TREE_BEST, SCRATCH
     progress,  # (1,) TREE_PROGRESS, INOUT: all 0 at the beginning
 ):
     """Grow a tree; returns False if it has to be called again to go on.
@@ -55,10 +55,6 @@ def grow_tree(
     """
     p = growth[0]
     state = progress[0]
-    best = Best(
-        np.empty(1, np.float64), np.empty(1, np.float64), np.empty(1, np.int64),
-        np.empty(1, np.int64), np.empty(1, np.int64), np.empty(1, np.bool_),
-    )  # fmt: skip
     n_features = coded.n_codes.shape[0]
     n_all = coded.by_rows.shape[0] // n_features
     best_first = p.max_leaves > 0
@@ -73,7 +69,7 @@ def grow_tree(
         for k in range(n_new):
             i = state.n_nodes - 1 - k  # the left child is on top of the stack
             done += (nodes[i].end - nodes[i].begin) * p.max_features
-            if find_split(coded, targets, growth, work, nodes, i, best):
+            if find_split(coded, targets, growth, work, nodes, i, best[0]):
                 node = nodes[i]
                 if node.code < 0:
                     state.n_words = keep_words(

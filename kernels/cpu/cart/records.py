@@ -60,14 +60,3 @@ class Work(NamedTuple):
     by_code: Any  # (n,) int32: places of rows by code
     ends: Any  # (max_cuts,) int32
     scores: Any  # (2, max_cuts) float64: missing right, missing left
-
-
-class Best(NamedTuple):
-    """The best split so far."""
-
-    score: Any  # (1,) float64
-    threshold: Any  # (1,) float64: where it was drawn, or NaN
-    feature: Any  # (1,) int64: -1: none
-    code: Any  # (1,) int64: -1 for a set
-    next_code: Any  # (1,) int64: the next code present behind it; 0: none
-    missing_left: Any  # (1,) bool

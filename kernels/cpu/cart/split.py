@@ -58,19 +58,17 @@ def try_feature(f, coded, targets, growth, work, nodes, node_id, weight, best):
             with_classes, targets.first_channel, n, work.total, weight, growth, work.left,
             work.side, work.scores,
         )  # fmt: skip
-        margin = TIE * abs(best.score[0])
+        margin = TIE * abs(best.score)
         if cut >= 0 and (
-            best.feature[0] < 0
-            or score > best.score[0] + margin
-            or (
-                f < best.feature[0] and score >= best.score[0] - margin
-            )  # ties go to the lowest feature
+            best.feature < 0
+            or score > best.score + margin
+            or (f < best.feature and score >= best.score - margin)  # ties go to the lowest feature
         ):
-            best.score[0], best.feature[0], best.threshold[0] = score, f, threshold
+            best.score, best.feature, best.threshold = score, f, threshold
             # missing values that training has not seen go to the heavier side
-            best.missing_left[0] = missing_left if has_missing else heavier_left
+            best.missing_left = missing_left if has_missing else heavier_left
             if nominal:
-                best.code[0] = -1
+                best.code = -1
                 keep_set(
                     kind,
                     cut,
@@ -81,8 +79,8 @@ def try_feature(f, coded, targets, growth, work, nodes, node_id, weight, best):
                     work.best_set,
                 )
             else:
-                best.code[0] = work.present[cut + 1]
-                best.next_code[0] = work.present[cut + 2] if cut + 1 < m else 0
+                best.code = work.present[cut + 1]
+                best.next_code = work.present[cut + 2] if cut + 1 < m else 0
         attempt += 1
         if not nominal:
             break
@@ -149,7 +147,7 @@ def find_split(coded, targets, growth, work, nodes, node_id, best):
         node_score = node_distance(n, growth, targets.first_channel, work)
     else:
         node_score = side_score(p.criterion, work.total, weight, targets.first_channel)
-    best.feature[0], best.score[0] = -1, -np.inf
+    best.feature, best.score = -1, -np.inf
     n_features, n_tried = coded.n_codes.shape[0], 0
     for f in range(n_features):
         work.features[f] = f
@@ -162,16 +160,16 @@ def find_split(coded, targets, growth, work, nodes, node_id, best):
             np.int64(work.features[k]), coded, targets, growth, work, nodes, node_id, weight, best
         ):
             n_tried += 1
-        if n_tried >= p.max_features and best.feature[0] >= 0:
+        if n_tried >= p.max_features and best.feature >= 0:
             break
-    gain = best.score[0] - node_score
-    if best.feature[0] < 0 or (p.min_gain > 0.0 and gain < p.min_gain):
+    gain = best.score - node_score
+    if best.feature < 0 or (p.min_gain > 0.0 and gain < p.min_gain):
         return False
     node.gain = max(gain, 0.0)
-    node.feature = best.feature[0]
-    node.code = best.code[0]
-    node.missing_left = best.missing_left[0]
+    node.feature = best.feature
+    node.code = best.code
+    node.missing_left = best.missing_left
     if node.code >= 0:
-        node.threshold = best.threshold[0]
-        settle_threshold(node, best.next_code[0], coded.begin, coded.lower, coded.upper)
+        node.threshold = best.threshold
+        settle_threshold(node, best.next_code, coded.begin, coded.lower, coded.upper)
     return True
