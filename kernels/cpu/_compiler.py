@@ -11,6 +11,7 @@ import gc
 import time
 from contextlib import contextmanager
 
+from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
@@ -66,7 +67,12 @@ class HelperCompiler(KernelCompiler):
     def compile_extra(self, func):
         """Compile a function to be made part of kernels."""
         self.state.library = HelperCode(self.state.targetctx.codegen(), func.__qualname__)
-        return super().compile_extra(func)
+        result = super().compile_extra(func)
+        returned = result.signature.return_type
+        parts = returned if isinstance(returned, types.BaseTuple) else [returned]
+        if not self.state.flags.nrt and any(isinstance(part, types.Array) for part in parts):
+            raise TypeError(f"{func.__qualname__} returns an array: it must be ``allocating``")
+        return result
 
 
 @contextmanager

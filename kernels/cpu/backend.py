@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from gpuboost.dtypes import (
+    ABSOLUTE,
     CHUNK,
     FINE,
     HIST_STRIDE,
@@ -55,7 +56,7 @@ from gpuboost.kernels.cpu.cart import describe, levels
 from gpuboost.kernels.cpu.cart import predict as cart_predict
 from gpuboost.kernels.cpu.cart.categories import MAX_EXHAUSTIVE
 from gpuboost.kernels.cpu.cart.grow import grow_tree
-from gpuboost.kernels.cpu.cart.records import Coded, Targets, Work
+from gpuboost.kernels.cpu.cart.records import Coded, Distances, Targets, Work
 from gpuboost.kernels.cpu.frontier import make_frontier
 from gpuboost.kernels.cpu.growth import N_OF_TREE, Stages, assist, grow
 from gpuboost.kernels.cpu.rules import make_rules
@@ -664,12 +665,14 @@ class CpuTreeGrower:
         n_categories = coded.n_codes[coded.is_categorical > 0]
         self.most_words = -(-int(n_categories.max(initial=0)) // 64)
         self.work: dict[str, HostArray] | None = None
+        self.distances: Distances | None = None
 
     def grow(self, job: TreeJob) -> GrownTree:
         """Grow a tree."""
         n = len(job.rows)
         if self.work is None or len(self.work["rows"]) < n:
             self.work = self._allocate(n, len(job.classes) > 0)
+            self.distances = self._allocate_distances(n)
         work = Work(**{**self.work, "rows": self.work["rows"][:n]})
         work.rows[:] = job.rows
         nodes, sets = np.empty(2 * job.max_leaves - 1, TREE_NODE), np.empty(0, np.uint64)
@@ -679,7 +682,7 @@ class CpuTreeGrower:
             job.weight, job.classes, job.values, self.first_channel, job.rank, job.by_rank
         )
         given = self.coded, targets, job.growth, TREE_BUDGET, self.most_words
-        while not grow_tree(*given, work, nodes, sets, frontier, best, progress):
+        while not grow_tree(*given, work, self.distances, nodes, sets, frontier, best, progress):
             self.team.check()
             n_words = int(progress["n_words"][0])
             if n_words + 2 * self.most_words > len(sets):
@@ -727,8 +730,9 @@ class CpuTreeGrower:
         """Weight, value and impurity of every node, from the true targets."""
         n = len(nodes)
         described = np.empty(n), np.empty((n, self.first_channel[-1])), np.empty(n)
+        order = np.empty(len(rows), np.int32) if criterion == ABSOLUTE else None
         describe.describe_nodes(
-            nodes, rows, weight, classes, y, self.first_channel, criterion, *described
+            nodes, rows, weight, classes, y, self.first_channel, criterion, order, *described
         )
         return described
 
@@ -737,7 +741,6 @@ class CpuTreeGrower:
         n_cell = n_channels if with_classes else n_channels + 1
         n_codes = max(int(self.coded.n_codes.max()), self.n_ranks)
         n_words = -(-n_codes // 64)
-        n_ranked = n_rows if self.n_ranks else 0
         shapes = {
             "rows": ((n_rows,), ROW),
             "scratch": ((n_rows,), ROW),
@@ -759,15 +762,23 @@ class CpuTreeGrower:
             "side": ((n_channels,), np.float64),
             "features": ((len(self.coded.n_codes),), np.int32),
             "best_set": ((n_words,), np.uint64),
-            "rank": ((n_outputs, n_ranked), np.int32),
-            "by_rank": ((n_outputs, n_ranked), np.float64),
-            "n_ranks": ((n_outputs,), np.int64),
-            "rank_tree": ((n_ranked + 1, 2), np.int64),
-            "by_code": ((n_ranked,), np.int32),
-            "ends": ((n_codes + 1,), np.int32),
-            "scores": ((2, max(n_codes, 1 << MAX_EXHAUSTIVE) if n_ranked else 0), np.float64),
         }
         return {name: np.zeros(shape, dtype) for name, (shape, dtype) in shapes.items()}
+
+    def _allocate_distances(self, n_rows: int) -> Distances | None:
+        """Buffers for the absolute error, if there are targets by rank."""
+        if self.n_ranks == 0:
+            return None
+        n_outputs, n_cuts = len(self.first_channel) - 1, int(self.coded.n_codes.max())
+        return Distances(
+            rank=np.zeros((n_outputs, n_rows), np.int32),
+            by_rank=np.zeros((n_outputs, n_rows)),
+            n_ranks=np.zeros(n_outputs, np.int64),
+            rank_tree=np.zeros((n_rows + 1, 2), np.int64),
+            by_code=np.zeros(n_rows, np.int32),
+            ends=np.zeros(n_cuts + 1, np.int32),
+            scores=np.zeros((2, max(n_cuts, 1 << MAX_EXHAUSTIVE))),
+        )
 
 
 def _even_ranges(n: int, n_ranges: int) -> HostArray:

@@ -58,6 +58,26 @@ def test_an_error_in_a_helper_reaches_python():
         root(-1.0)
 
 
+def test_a_helper_that_returns_an_array_counts_references():
+    """Its caller counts on one that is its own."""
+
+    def both(x, y):
+        return x, y
+
+    def caller(of_both):
+        @_jit.exposed
+        @_jit.helper
+        def last(x, y):
+            return of_both(x, y)[0][-1]
+
+        return last
+
+    x, y = np.arange(4), np.arange(9)
+    assert caller(_jit.allocating(both))(x, y) == 3
+    with pytest.raises(TypeError, match="both returns an array"):
+        caller(_jit.helper(both))(x, y)
+
+
 @pytest.mark.parametrize("collecting", [True, False])
 def test_garbage_is_collected_afterwards_if_it_was_before(told, collecting):
     seen = []

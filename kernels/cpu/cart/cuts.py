@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpuboost.dtypes import ABSOLUTE, SQUARES, TIE
+from gpuboost.dtypes import SQUARES, TIE
 from gpuboost.kernels.cpu._jit import helper, inlined
 from gpuboost.kernels.cpu.cart.codes import cell_sums
 from gpuboost.kernels.cpu.cart.scores import side_score
@@ -42,10 +42,10 @@ def sum_set(kind, cut, order, m, cells, counts, n_cell, with_classes, n_weights,
 def cut_score(
     growth, left, left_weight, total, weight, first_channel, side, scores, missing_left, cut
 ):
-    """Score of both sides of a cut; ``scores`` are those of the absolute error."""
-    criterion = growth[0].criterion
-    if criterion == ABSOLUTE:
+    """Score of both sides of a cut; ``scores`` are those of the absolute error, or None."""
+    if scores is not None:
         return scores[missing_left, cut]
+    criterion = growth[0].criterion
     for c in range(total.shape[0]):
         side[c] = total[c] - left[c]
     return side_score(criterion, left, left_weight, first_channel) + side_score(

@@ -5,7 +5,7 @@ Their weight, value and impurity, from the true targets.
 
 import numpy as np
 
-from gpuboost.dtypes import ABSOLUTE, ENTROPY, SQUARES
+from gpuboost.dtypes import ENTROPY, SQUARES
 from gpuboost.kernels.cpu._jit import helper, kernel
 from gpuboost.kernels.cpu.cart.scores import side_score
 from gpuboost.scalar.formulas import log
@@ -106,6 +106,7 @@ def describe_nodes(
     y,  # (n_rows, n_outputs) float64, IN
     first_channel,  # (n_outputs + 1,) int32, IN
     criterion,
+    order,  # (n,) int32, SCRATCH: for the absolute error, else None
     node_weight,  # (n_nodes,) float64, OUT
     value,  # (n_nodes, n_channels) float64, OUT: share of each class, mean or median
     impurity,  # (n_nodes,) float64, OUT
@@ -113,7 +114,6 @@ def describe_nodes(
     """Weight, value and impurity of every node, from the true targets, leaves first."""
     n_outputs = first_channel.shape[0] - 1
     spread = np.empty((nodes.shape[0], n_outputs))
-    order = np.empty(rows.shape[0] if criterion == ABSOLUTE else 0, np.int32)
     for back in range(nodes.shape[0]):
         i = nodes.shape[0] - 1 - back  # children have higher ids than their parents
         node = nodes[i]
@@ -129,7 +129,7 @@ def describe_nodes(
             continue
         impurity[i] = 0.0
         for o in range(n_outputs):
-            if criterion == ABSOLUTE:
+            if order is not None:
                 value[i, o], distance = median_of(
                     rows, node.begin, node.end, y[:, o], weight, order
                 )

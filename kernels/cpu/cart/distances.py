@@ -135,40 +135,41 @@ def rows_by_cut(kind, cut, code, order, m, place_of, present, missing_left, by_c
 
 
 @helper
-def score_distances(kind, n_cuts, order, m, has_missing, n, growth, first_channel, work):
-    """Scores of all cuts under the absolute error, into ``work.scores``."""
+def score_distances(kind, n_cuts, order, m, has_missing, n, growth, first_channel, work, distances):
+    """Scores of all cuts under the absolute error, into ``distances``."""
     for missing_left in range(2 if has_missing else 1):
-        scores = work.scores[missing_left]
+        scores = distances.scores[missing_left]
         for cut in range(n_cuts):
             scores[cut] = 0.0
         for group in range(1 if kind == PREFIXES else n_cuts):
             rows_by_cut(
                 kind, group, work.code[:n], order, m, work.place, work.present, missing_left != 0,
-                work.by_code, work.ends,
+                distances.by_code, distances.ends,
             )  # fmt: skip
             for o in range(first_channel.shape[0] - 1):
-                n_ranks = work.n_ranks[o]
+                n_ranks = distances.n_ranks[o]
                 score_absolute(
-                    work.by_code[:n], work.ends, work.weight,
-                    work.values[o :: first_channel.shape[0] - 1], work.rank[o],
-                    work.by_rank[o, :n_ranks], n_cuts if kind == PREFIXES else 1,
-                    work.rank_tree[: n_ranks + 1], scores if kind == PREFIXES else scores[group:],
-                    growth[0].value_unit,
+                    distances.by_code[:n], distances.ends, work.weight,
+                    work.values[o :: first_channel.shape[0] - 1], distances.rank[o],
+                    distances.by_rank[o, :n_ranks], n_cuts if kind == PREFIXES else 1,
+                    distances.rank_tree[: n_ranks + 1],
+                    scores if kind == PREFIXES else scores[group:], growth[0].value_unit,
                 )  # fmt: skip
 
 
 @helper
-def node_distance(n, growth, first_channel, work):
+def node_distance(n, growth, first_channel, work, distances):
     """Score of the whole node under the absolute error."""
     for i in range(n):
-        work.by_code[i] = i
-    work.ends[0] = n
-    work.scores[0, 0] = 0.0
+        distances.by_code[i] = i
+    distances.ends[0] = n
+    distances.scores[0, 0] = 0.0
     for o in range(first_channel.shape[0] - 1):
-        n_ranks = work.n_ranks[o]
+        n_ranks = distances.n_ranks[o]
         score_absolute(
-            work.by_code[:n], work.ends, work.weight, work.values[o :: first_channel.shape[0] - 1],
-            work.rank[o], work.by_rank[o, :n_ranks], 1, work.rank_tree[: n_ranks + 1],
-            work.scores[0], growth[0].value_unit,
+            distances.by_code[:n], distances.ends, work.weight,
+            work.values[o :: first_channel.shape[0] - 1], distances.rank[o],
+            distances.by_rank[o, :n_ranks], 1, distances.rank_tree[: n_ranks + 1],
+            distances.scores[0], growth[0].value_unit,
         )  # fmt: skip
-    return work.scores[0, 0]
+    return distances.scores[0, 0]

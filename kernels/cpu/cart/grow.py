@@ -41,6 +41,7 @@ def grow_tree(
     budget,  # (row, feature) pairs after which to return for a moment: Python can see a Ctrl-C then
     most_words,  # words of the longest set of categories
     work,  # Work, INOUT: rows in; rows by leaves out
+    distances,  # Distances, SCRATCH: for the absolute error, else None, which is not compiled
     nodes,  # (max_nodes,) TREE_NODE, OUT
     sets,  # (room,) uint64, INOUT: sets of categories
     frontier,  # Frontier of max_leaves, SCRATCH
@@ -69,7 +70,7 @@ def grow_tree(
         for k in range(n_new):
             i = state.n_nodes - 1 - k  # the left child is on top of the stack
             done += (nodes[i].end - nodes[i].begin) * p.max_features
-            if find_split(coded, targets, growth, work, nodes, i, best[0]):
+            if find_split(coded, targets, growth, work, distances, nodes, i, best[0]):
                 node = nodes[i]
                 if node.code < 0:
                     state.n_words = keep_words(

@@ -53,7 +53,12 @@ class Work(NamedTuple):
     side: Any  # (n_channels,) float64
     features: Any  # (n_features,) int32
     best_set: Any  # (n_words,) uint64
-    rank: Any  # (n_outputs, n) int32: rank of the target in the node (absolute error, as all below)
+
+
+class Distances(NamedTuple):
+    """Buffers of a tree that is grown by the absolute error."""
+
+    rank: Any  # (n_outputs, n) int32: rank of the target in the node
     by_rank: Any  # (n_outputs, n) float64
     n_ranks: Any  # (n_outputs,) int64
     rank_tree: Any  # (n + 1, 2) int64

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpuboost.dtypes import ABSOLUTE, BEST, TIE
+from gpuboost.dtypes import BEST, TIE
 from gpuboost.kernels.cpu._jit import helper, inlined
 from gpuboost.kernels.cpu.cart.categories import keep_set, order_categories
 from gpuboost.kernels.cpu.cart.chance import draw_feature, drawn_cut
@@ -16,7 +16,7 @@ from gpuboost.scalar.quantiles import cut_between
 
 
 @inlined
-def try_feature(f, coded, targets, growth, work, nodes, node_id, weight, best):
+def try_feature(f, coded, targets, growth, work, distances, nodes, node_id, weight, best):
     """The cuts of one feature; returns whether it has any (it is not constant in the node)."""
     p = growth[0]
     node = nodes[node_id]
@@ -49,14 +49,15 @@ def try_feature(f, coded, targets, growth, work, nodes, node_id, weight, best):
                     break
         if has_missing and only < 0:
             n_cuts += 1  # all values left, missing right
-        if p.criterion == ABSOLUTE:
+        if distances is not None:
             score_distances(
-                kind, n_cuts, work.order, m, has_missing, n, growth, targets.first_channel, work
-            )
+                kind, n_cuts, work.order, m, has_missing, n, growth, targets.first_channel, work,
+                distances,
+            )  # fmt: skip
         score, cut, missing_left, heavier_left = scan_cuts(
             kind, n_cuts, only, work.order, m, has_missing, work.cells, work.counts, n_cell,
             with_classes, targets.first_channel, n, work.total, weight, growth, work.left,
-            work.side, work.scores,
+            work.side, distances.scores if distances is not None else None,
         )  # fmt: skip
         margin = TIE * abs(best.score)
         if cut >= 0 and (
@@ -99,7 +100,7 @@ def settle_threshold(node, next_code, begin, lower, upper):
 
 
 @inlined
-def find_split(coded, targets, growth, work, nodes, node_id, best):
+def find_split(coded, targets, growth, work, distances, nodes, node_id, best):
     """The best split of a node, into its record; returns whether it has one."""
     p = growth[0]
     node = nodes[node_id]
@@ -132,19 +133,19 @@ def find_split(coded, targets, growth, work, nodes, node_id, best):
         )
     if same or weight < 2.0 * p.min_weight_leaf:
         return False
-    if p.criterion == ABSOLUTE:
+    if distances is not None:
         for o in range(targets.first_channel.shape[0] - 1):
-            work.n_ranks[o] = rank_in_node(
+            distances.n_ranks[o] = rank_in_node(
                 rows,
                 targets.rank[:, o],
                 targets.by_rank[:, o],
                 work.bits,
                 work.summary,
                 work.place,
-                work.rank[o],
-                work.by_rank[o],
+                distances.rank[o],
+                distances.by_rank[o],
             )
-        node_score = node_distance(n, growth, targets.first_channel, work)
+        node_score = node_distance(n, growth, targets.first_channel, work, distances)
     else:
         node_score = side_score(p.criterion, work.total, weight, targets.first_channel)
     best.feature, best.score = -1, -np.inf
@@ -157,7 +158,16 @@ def find_split(coded, targets, growth, work, nodes, node_id, best):
         ):
             break
         if try_feature(
-            np.int64(work.features[k]), coded, targets, growth, work, nodes, node_id, weight, best
+            np.int64(work.features[k]),
+            coded,
+            targets,
+            growth,
+            work,
+            distances,
+            nodes,
+            node_id,
+            weight,
+            best,
         ):
             n_tried += 1
         if n_tried >= p.max_features and best.feature >= 0:

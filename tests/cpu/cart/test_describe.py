@@ -20,9 +20,11 @@ def nodes_of_a_stump(n, n_left):
 def describe(nodes, rows, weight, classes, y, first_channel, criterion):
     value = np.empty((3, first_channel[-1]))
     node_weight, impurity = np.empty(3), np.empty(3)
+    order = np.empty(len(rows), np.int32) if criterion == ABSOLUTE else None
     describe_nodes(
-        nodes, rows, weight, classes, y, first_channel, criterion, node_weight, value, impurity
-    )
+        nodes, rows, weight, classes, y, first_channel, criterion, order, node_weight, value,
+        impurity,
+    )  # fmt: skip
     return node_weight, value, impurity
 
 
