@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -99,6 +101,10 @@ def jobs_of(
 # --- measuring
 
 
+#: Characters of what a library said when it failed.
+LONGEST_ERROR = 300
+
+
 def import_path() -> dict[str, str]:
     """The environment in which a worker imports the code that started it.
 
@@ -131,8 +137,24 @@ def run_process(module: str, order: dict[str, Any], folder: Path, timeout: float
     except subprocess.TimeoutExpired:
         return {"error": f"no result after {timeout:.0f} s", "timeout": True}
     if done.returncode != 0 or not result.exists():
-        return {"error": (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]}
+        return {"error": why_it_failed(done.returncode, done.stderr)}
     return json.loads(result.read_text())
+
+
+def why_it_failed(code: int, stderr: str) -> str:
+    """What a worker that gave no result died of, in a line.
+
+    The last exception of a traceback, which may be followed by lines of its own and by warnings; or
+    the signal that ended the process.
+    """
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    if code < 0:
+        name = signal.Signals(-code).name
+        memory = ", which the system sends when memory is short" if name == "SIGKILL" else ""
+        return f"its process was ended by {name}{memory}"
+    raised = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Exit|Interrupt)\b", line)]
+    last = (raised or lines or ["it said nothing"])[-1]
+    return f"{last[:LONGEST_ERROR]} (exit code {code})"
 
 
 def measure_all(

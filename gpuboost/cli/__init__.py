@@ -26,7 +26,7 @@ from gpuboost.cli.common import (
 from gpuboost.terminal import RED
 
 #: Subcommands in the order in which a newcomer meets them.
-COMMANDS = ("demo", "train", "predict", "inspect", "bench", "doctor", "warmup")
+COMMANDS = ("demo", "train", "predict", "inspect", "bench", "doctor", "warmup", "completion")
 
 DESCRIPTION = """\
 Train tree ensembles on tables: the same model, bit for bit, on a CPU with any number of threads and

@@ -358,7 +358,7 @@ def _measure(comparison: Comparison) -> None:
 def _seconds_of(run: dict[str, Any] | None) -> str:
     if run is None:
         return ""
-    return ": failed" if "error" in run else f": fit {run['fit']:.2f} s"
+    return f": failed: {run['error']}" if "error" in run else f": fit {run['fit']:.2f} s"
 
 
 def _write(record: dict[str, Any], out: Path, report: str | None) -> list[Path]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpuboost.cli.common import JSON_OPTION, CliError, Options, show, show_block, write_json
+from gpuboost.data.formatted_values import described
 from gpuboost.estimators.saving import load_model
 from gpuboost.export.text import export_text
 from gpuboost.model.ensemble import IMPORTANCE_TYPES, ensemble_of
@@ -140,7 +141,9 @@ def _print(record: dict[str, Any], kind: str, top: int) -> None:
         text = ", ".join(record["categories"])
         rows["features"] += f", text: {_cut(text, 80)}" if text else ""
         if formats := record["table"]["formats"]:
-            rows["formats"] = _cut(", ".join(f"{n}: {f}" for n, f in formats.items()), 100)
+            rows["formats"] = _cut(
+                ", ".join(f"{n} {described(f)}" for n, f in formats.items()), 100
+            )
         rows["target"] = f"{record['table']['target']} ({record['table']['task']})"
     if record["classes"] is not None:
         rows["classes"] = _cut(", ".join(map(str, record["classes"])), 100)

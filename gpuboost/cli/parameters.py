@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Sequence
 from typing import Any
@@ -23,6 +22,7 @@ from gpuboost.cli.common import CliError
 from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import resolve_metrics
 from gpuboost.optional import load
+from gpuboost.tables.errors import did_you_mean
 
 #: By name on the command line: for classes, for numbers.
 MODELS: dict[str, tuple[Any, Any]] = {
@@ -86,10 +86,9 @@ def check_parameters(model: str, task: str, parameters: dict[str, Any], has_vali
     )
     for name in parameters:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise CliError(
-                f"--model {model} has no parameter {name!r}{hint}; it has {', '.join(known)}"
+                f"--model {model} has no parameter {name!r}{did_you_mean(name, known)}; it has "
+                f"{', '.join(known)}"
             )
     problems = [
         problem

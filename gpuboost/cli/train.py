@@ -296,10 +296,13 @@ def _leaking(data: TrainingData, target: Target, name: str, voice: Voice) -> dic
     """Features that alone nearly tell the target, and how much they do."""
     found = suspects(data.train.x, target.train, target.classes is not None)
     leaking = {data.columns[suspect.feature]: suspect.extent for suspect in found}
-    for feature, extent in leaking.items():
+    if leaking:
+        first, *others = leaking
+        more = f", and so do {shortened(others)}" if others else ""
         voice.warn(
-            f"column {feature!r} alone nearly tells {name!r}: {extent}. If it is not known when "
-            f"the model is used, this is leakage: train again with --drop {shlex.quote(feature)}"
+            f"column {first!r} alone nearly tells {name!r}: {leaking[first]}{more}. What is not "
+            "known when the model is used is leakage: train again with "
+            f"--drop {shlex.quote(','.join(leaking))}"
         )
     return leaking
 

@@ -73,6 +73,19 @@ def is_date(format: str) -> bool:
     return format in DATES
 
 
+def described(form: str) -> str:
+    """A format for people: a date's order, or how a number is written.
+
+    Examples
+    --------
+    >>> described(",€"), described("day.month.year")
+    ('1.234,5 €', 'day.month.year')
+    """
+    if is_date(form):
+        return form
+    return f"{'1,234.5' if form[0] == '.' else '1.234,5'} {form[1:]}".rstrip()
+
+
 def candidates(text: str, prefer_comma: bool = False) -> list[str]:
     """Formats that a text may be in, the likeliest first.
 

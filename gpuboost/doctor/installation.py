@@ -36,7 +36,10 @@ PACKAGES = (
     "numba-cuda",
     "cupy-cuda12x",
     "cupy-cuda13x",
+    "cupy",
 )
+#: CuPy as conda installs it, for whatever CUDA it finds.
+OTHER_CUPY = "cupy"
 #: What the extras for GPUs install, CuPy first.
 EXTRA_PACKAGES = {
     "cuda12": ("cupy-cuda12x", "numba-cuda"),
@@ -133,7 +136,10 @@ def _no_cuda(problem: str) -> Finding:
 
 def _installed(extra: str) -> bool:
     """Whether the packages of an extra are there."""
-    return all(_version(package) for package in EXTRA_PACKAGES[extra])
+    return all(
+        _version(package) or (package.startswith("cupy-") and _version(OTHER_CUPY))
+        for package in EXTRA_PACKAGES[extra]
+    )
 
 
 def _driver() -> tuple[int, int] | None:
@@ -193,7 +199,7 @@ def _compiled() -> Finding:
     start = time.perf_counter()
     with backend:
         for name in compiler.FILES:
-            compiler.module(name, backend.group_features, False, 0).compile()
+            compiler.module(name, backend.group_features, False, False, 0).compile()
     return Finding(
         "cuda compiler",
         True,

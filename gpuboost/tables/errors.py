@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
+
+#: How alike names must be, as difflib measures it: one letter in five may differ.
+CLOSE = 0.8
 
 
 class TableError(ValueError):
@@ -20,6 +24,27 @@ class RereadTable(Exception):
     """
 
 
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """A question, if one of some names is so close that it may have been meant; else nothing.
+
+    Capital letters, spaces, hyphens and underscores make no difference.
+
+    Examples
+    --------
+    >>> did_you_mean("max deph", ["max_bins", "max_depth"])
+    " (did you mean 'max_depth'?)"
+    >>> did_you_mean("prise", ["size", "rise time"])
+    ''
+    """
+    known = {_plain(one): one for one in names}
+    near = difflib.get_close_matches(_plain(name), known, n=1, cutoff=CLOSE)
+    return f" (did you mean {known[near[0]]!r}?)" if near else ""
+
+
+def _plain(name: str) -> str:
+    return re.sub("[ _-]+", "_", name.strip()).casefold()
+
+
 def check_columns(
     where: str, wanted: Iterable[str], names: Sequence[str], what: str = "column"
 ) -> None:
@@ -27,10 +52,9 @@ def check_columns(
     known = set(names)
     for name in wanted:
         if name not in known:
-            near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
             raise TableError(
-                f"{where}: there is no {what} {name!r}{hint}; the columns are {shortened(names)}"
+                f"{where}: there is no {what} {name!r}{did_you_mean(name, names)}; the columns "
+                f"are {shortened(names)}"
             )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpuboost.data.categorical import category_numbers
-from gpuboost.data.formatted_values import is_date, parsed
+from gpuboost.data.formatted_values import described, is_date, parsed
 from gpuboost.model.table_schema import TableSchema
 from gpuboost.progress import Progress
 from gpuboost.tables.batch import Batch, Table
@@ -380,8 +380,9 @@ class ModelColumns:
             i = int(np.argmin(fits))
             what = "dates" if is_date(self.formats[name]) else "numbers"
             raise TableError(
-                f"{self._where}: column {name!r} must hold {what} in the format of training, "
-                f"{self.formats[name]!r}; row {self._n_rows[name] + i + 1} has {texts[i].as_py()!r}"
+                f"{self._where}: column {name!r} must hold {what} as in training, written "
+                f"{described(self.formats[name])}; row {self._n_rows[name] + i + 1} has "
+                f"{texts[i].as_py()!r}"
             )
         self._n_rows[name] += len(numbers)
         return numbers

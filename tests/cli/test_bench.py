@@ -15,7 +15,7 @@ from gpuboost.benchmarks.findings import AHEAD, BEHIND, EVEN, LOSS, MEASURES
 from gpuboost.benchmarks.worker import Where
 from gpuboost.benchmarks.workloads import WORKLOADS
 from gpuboost.cli import build_parser, main
-from gpuboost.cli.bench import _command
+from gpuboost.cli.bench import _command, _seconds_of
 
 FIT, PREDICT, LATENCY, MEMORY, _ = MEASURES
 RUN = {"fit": 1.0, "binning": 0.25, "training": 0.75, "cores_used": 1.0, "cores_taken": 0.0}
@@ -197,6 +197,42 @@ def test_a_worker_that_fails_says_why(tmp_path):
     order = {"threads": 1, "result": ""}
     assert (
         "KeyError" in driver.run_process("gpuboost.benchmarks.worker", order, tmp_path, 60)["error"]
+    )
+
+
+XGBOOST_SAID = """\
+Traceback (most recent call last):
+  File "worker.py", line 1, in <module>
+xgboost.core.XGBoostError: [02:00:00] src/gbm.cc:12: Check failed: no CUDA
+Stack trace:
+  [bt] (0) libxgboost.so(+0x123)
+/usr/lib/threading.py:1: ResourceWarning: unclosed file
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "stderr", "why"),
+    [
+        (
+            1,
+            XGBOOST_SAID,
+            "xgboost.core.XGBoostError: [02:00:00] src/gbm.cc:12: Check failed: no CUDA "
+            "(exit code 1)",
+        ),
+        (1, "no such library\n\n", "no such library (exit code 1)"),
+        (3, "", "it said nothing (exit code 3)"),
+        (0, "KeyError\n", "KeyError (exit code 0)"),
+        (-9, "x", "its process was ended by SIGKILL, which the system sends when memory is short"),
+        (-11, "", "its process was ended by SIGSEGV"),
+    ],
+)
+def test_what_a_worker_died_of(code, stderr, why):
+    assert driver.why_it_failed(code, stderr) == why
+
+
+def test_progress_says_why_a_library_failed():
+    assert _seconds_of({"error": "its process was ended by SIGSEGV"}) == (
+        ": failed: its process was ended by SIGSEGV"
     )
 
 

@@ -19,7 +19,7 @@ def test_no_command_shows_where_to_begin(capsys):
     assert main([]) == 0
     out = capsys.readouterr().out
     assert "begin here:\n  gpuboost demo" in out and all(
-        f"\n    {name} " in out for name in COMMANDS
+        f"\n    {name}" in out for name in COMMANDS
     )
 
 

@@ -26,6 +26,7 @@ def test_a_driver_whose_devices_cannot_be_used(monkeypatch, version, n_devices, 
     [
         ((), 'pip install ".[cuda12]"', "uninstall"),
         (("numba-cuda",), 'pip install ".[cuda12]"', "uninstall"),
+        (("cupy", "numba-cuda"), 'What ".[cuda12]" installs is there', "pip install"),
         (("cupy-cuda12x", "numba-cuda"), 'What ".[cuda12]" installs is there', "pip install"),
         (
             ("cupy-cuda13x", "numba-cuda"),
