@@ -225,3 +225,36 @@ def _floats(column: Any) -> np.ndarray:
     """A column as float64, NaN where it has no value."""
     numbers: np.ndarray = column.cast("float64").to_numpy(zero_copy_only=False)
     return numbers
+
+
+def numbers_of(name: str, values: Any, form: str) -> np.ndarray:
+    """A column of a frame as numbers; raises if a value is not in the format.
+
+    Parameters
+    ----------
+    name : str
+        What errors call the column.
+    values : sequence
+        Texts, and None where there is none.
+    form : str
+        Their format.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        NaN where there is no value.
+
+    Examples
+    --------
+    >>> numbers_of("price", ["$5", None, "$1,234.50"], ".$")
+    array([   5. ,    nan, 1234.5])
+    """
+    pa = load("pyarrow", "reading formatted numbers")
+    texts = pa.array([None if value is None else str(value) for value in values], pa.string())
+    numbers, fits = parsed(texts, form)
+    if not fits.all():
+        raise ValueError(
+            f"column {name!r} must hold values written {described(form)}, as in training; got "
+            f"{texts[int(np.argmin(fits))].as_py()!r}"
+        )
+    return numbers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from gpuboost.data.formatted_values import is_format
+from gpuboost.data.formatted_values import is_format, numbers_of
 
 #: What a target may be.
 TASKS = ("binary", "multiclass", "regression")
@@ -41,7 +41,7 @@ class TableSchema:
         Returns
         -------
         pandas.DataFrame
-            What the model's ``predict`` takes.
+            What the model's ``predict`` takes. Texts that stand for numbers or dates are numbers.
 
         Examples
         --------
@@ -57,4 +57,12 @@ class TableSchema:
             raise ValueError(
                 f"frame lacks columns that the model needs: {', '.join(map(repr, missing))}"
             )
-        return frame[self.columns]
+        chosen = frame[self.columns]
+        texts = {
+            name: numbers_of(
+                name, chosen[name].astype(object).where(chosen[name].notna(), None), form
+            )
+            for name, form in self.formats.items()
+            if name in self.columns and chosen[name].dtype.kind not in "iufbM"
+        }
+        return chosen.assign(**texts) if texts else chosen

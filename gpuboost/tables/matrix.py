@@ -282,8 +282,12 @@ class _Reading:
                 column[known] = ranks[column[known].astype(np.intp)]
         text = {name: self.texts[name].values for name in self.columns if name in self.texts}
         formats = self._formats()
-        kinds = {name: self.table.kinds[name] for name in (*self.columns, self.target)}
-        kinds |= {name: "date" if is_date(form) else "number" for name, form in formats.items()}
+        own = (*self.columns, self.target)
+        kinds = {name: self.table.kinds[name] for name in own} | {
+            name: "date" if is_date(form) else "number"
+            for name, form in formats.items()
+            if name in own
+        }
         return TrainingData(
             parts[0],
             parts[1] if len(parts[1].x) else None,
@@ -398,6 +402,25 @@ class ModelColumns:
         ]
 
 
+class _Weights:
+    """Weights of a table, which may be written as people do."""
+
+    def __init__(self, table: Table, name: str) -> None:
+        self._maybe = MaybeFormatted(table.typed, table.decimal_comma)
+        self._problem = (
+            f"{table.source.label}: the weights, {name!r}, must hold numbers in one format"
+        )
+
+    def __call__(self, column: Any) -> np.ndarray:
+        """Weights of a batch."""
+        if isinstance(column, np.ndarray) or kind_of(column.type) != "text":
+            return to_numbers(column)
+        numbers = self._maybe.read(column)
+        if numbers is None or self._maybe.misread:
+            raise TableError(self._problem)
+        return numbers
+
+
 def read_validation(
     table: Table,
     schema: TableSchema,
@@ -435,12 +458,14 @@ def read_validation(
     check_columns(where, table.missing(wanted), table.names)
     texts = {**text, **({schema.target: list(target_values)} if target_values else {})}
     columns = ModelColumns(schema.columns, texts, schema.formats, where)
+    text_weight = {weight} if weight and table.kinds.get(weight) == "text" else set()
+    weigh = _Weights(table, weight) if weight else None
     out, n_without = (
         _Collector(len(schema.columns), table.dtype(schema.columns), weight is not None),
         0,
     )
     with Progress(table.total, f"reading {where}", table.unit, verbose, scaled=True) as progress:
-        for batch in table.batches(wanted, columns.text, progress.advance):
+        for batch in table.batches(wanted, columns.text | text_weight, progress.advance):
             y = columns.column(schema.target, batch.columns[schema.target])
             if target_values and columns.known[schema.target].n_unknown:
                 unknown = columns.known[schema.target].example
@@ -450,7 +475,7 @@ def read_validation(
                 )
             keep = ~np.isnan(y)
             n_without += int(np.count_nonzero(~keep))
-            weights = to_numbers(batch.columns[weight]) if weight else None
+            weights = weigh(batch.columns[weight]) if weight and weigh else None
             out.add(columns.features(batch), y, weights, keep, table.fraction)
     part = out.finish()
     if not len(part.x):

@@ -214,3 +214,15 @@ def test_a_table_to_validate_on_is_read_in_the_same_format(write):
     assert part.x.tolist() == [[1.234]]
     with pytest.raises(TableError, match=r"column 'c' must .* written 1.234,5; row 2 has '1.5.3'"):
         read_validation(open_table(write("y,c\n0,7\n1,1.5.3\n")), schema, {}, [])
+
+
+def test_weights_may_be_formatted(write):
+    path = write("a,w,y\n1,$2,0\n2,$1.50,1\n")
+    data = read_training(open_table(path), "y", weight="w")
+    assert data.train.weight.tolist() == [2, 1.5] and data.formats == {} and len(data.notes) == 1
+    schema = TableSchema("y", "binary", data.columns, data.formats)
+    part, _ = read_validation(open_table(path), schema, {}, [], weight="w")
+    assert part.weight.tolist() == [2, 1.5]
+    path = write("a,w,y\n1,$2,0\n2,much,1\n")
+    with pytest.raises(TableError, match="weights, 'w', must hold numbers in one format"):
+        read_validation(open_table(path), schema, {}, [], weight="w")
