@@ -30,6 +30,7 @@ from gpuboost.exchange import (
     ObjectiveLike,
     QuotientLike,
     ScoreLike,
+    SparseRows,
     SplitRules,
 )
 
@@ -67,6 +68,9 @@ class Binning(Protocol):
 
     def bin_columns(self, x: DeviceArray, cuts: HostArray, n_cuts: HostArray) -> DeviceArray:
         """Bins by columns, (n_features, n_rows) uint8, where the matrix is."""
+
+    def bin_sparse(self, x: SparseRows, cuts: list[HostArray]) -> DeviceArray:
+        """Codes of the stored values of a sparse matrix, in the layout of the device."""
 
     def code_borders(
         self, x: DeviceArray, weight: HostArray, columns: DeviceArray, n_codes: HostArray
@@ -232,6 +236,11 @@ class Prediction(Protocol):
 
 class HostOnly(Protocol):
     """What only the host does: ``backend.host`` has it on every device."""
+
+    def find_sparse_cuts(
+        self, x: SparseRows, weight: HostArray, rows: HostArray | None, max_values: int
+    ) -> list[HostArray]:
+        """Cuts of each column of a sparse matrix: those of ``find_cuts`` for the same values."""
 
     def fixed_point_sum(self, values: HostArray, weight: HostArray, scale: float) -> int:
         """Exact sum of values times weights, in steps of 1 / scale."""

@@ -94,19 +94,51 @@ def _nothing(dtype: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
+class SparseRows:
+    """A matrix of which some values are stored, row by row; the others are all the same."""
+
+    data: np.ndarray  # (n_entries,) float32 or float64: the stored values
+    column: np.ndarray  # (n_entries,) int32: their columns, ascending within a row
+    begin: np.ndarray  # (n_rows + 1,) int64: where the entries of each row begin
+    n_features: int
+    absent: float  # what is not stored: 0, or NaN (a missing value)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self), self.n_features
+
+    @property
+    def size(self) -> int:
+        """How many values are stored."""
+        return len(self.data)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the values."""
+        return self.data.dtype
+
+    def __len__(self) -> int:
+        """Rows."""
+        return len(self.begin) - 1
+
+
+@dataclass(frozen=True, eq=False)
 class FeatureMatrix:
     """Codes of a matrix; code 0 is the missing value.
 
     A layout that nobody asked for, or that a device has no use for, is None or empty.
     """
 
-    columns: DeviceArray  # (n_features, n_rows) uint8 or uint32
+    # (n_features, n_rows) uint8 or uint32; of a sparse matrix what ``bin_sparse`` makes of it
+    columns: DeviceArray
     # boosting on the CPU: (n_rows * n_features,) uint8 and some padding; on CUDA: groups of
     # features (kernels/cuda/histogram.cu); classical trees: (n_rows, n_features), as nodes of few
     # rows read the codes of a row together
     by_rows: DeviceArray
     n_codes: np.ndarray  # (n_features,) int32, code 0 included
     n_rows: int
+    sparse: bool = False  # columns hold the stored values alone, and by_rows is None
     # classical trees only: where a feature's codes begin in lower and upper, the lowest and the
     # highest value that has a code (NaN for code 0), and which features have sets of categories
     begin: np.ndarray = _nothing(np.int64)

@@ -10,6 +10,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from gpuboost import (
     AdaBoostClassifier,
@@ -87,6 +88,21 @@ def rounded_at_random(device):
     """As with so many rows that sums of gradients rounded to nearest could drift."""
     with mock.patch.object(training, "NEAREST_ROWS", 100):
         return boosting(0, max_depth=3, weighted=True)(device)
+
+
+def stored_values(device):
+    """A sparse matrix, with rows that are left out and rows that are evaluated."""
+    x, signal, _ = data(900)
+    x = csr_array(np.where(np.abs(x) < 1.0, 0.0, x))
+    answers = []
+    for options in (
+        {"max_depth": 3, "min_samples_leaf": 3, "subsample": 0.8},
+        {"grow_policy": "symmetric", "max_depth": 3},
+    ):
+        model = GPUBoostRegressor(n_estimators=2, random_state=3, device=device, **options)
+        model.fit(x, signal, eval_set=(x[:300], signal[:300]))
+        answers += [model.fingerprint(), model.evals_result_]
+    return answers
 
 
 def little_shared_memory(device):
@@ -244,6 +260,7 @@ BOOSTING = {
     ),
     "depthwise, rounded at random": rounded_at_random,
     "depthwise, little shared memory": little_shared_memory,
+    "stored values": stored_values,
     "symmetric, numbers, weights, penalties": boosting(
         0, grow_policy="symmetric", max_depth=4, weighted=True, **PENALTIES
     ),

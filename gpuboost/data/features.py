@@ -19,7 +19,7 @@ from gpuboost.data.categorical import categorical_columns, category_numbers, col
 from gpuboost.data.matrix import exact_codes, with_borders
 from gpuboost.data.summary import Summary
 from gpuboost.dtypes import MAX_VALUE_BINS, N_CODES
-from gpuboost.exchange import FeatureMatrix
+from gpuboost.exchange import FeatureMatrix, SparseRows
 
 #: Kinds of features: numbers; categories that are split by their order; categories that are split
 #: into sets.
@@ -128,9 +128,19 @@ class FeatureMap:
         """The cuts of all features, as ``cut_table`` makes them."""
         return cut_table([feature.cuts for feature in self.features], np.dtype(dtype))
 
+    def thresholds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The cuts of all features, each followed by +inf, and where those of each begin."""
+        ends = np.cumsum(self.n_cuts.astype(np.int64) + 1)
+        with_ends = [part for feature in self.features for part in (feature.cuts, [np.inf])]
+        return np.concatenate(with_ends), np.concatenate([[0], ends[:-1]])
+
     def matrix(self, x: Any, backend: Backend, by_rows: bool) -> FeatureMatrix:
         """Codes of every number, one byte each, laid out as the backend likes it."""
-        cuts, n_cuts = self.cut_table(x.dtype), self.n_cuts
+        n_cuts = self.n_cuts
+        if isinstance(x, SparseRows):
+            entries = backend.bin_sparse(x, [feature.cuts for feature in self.features])
+            return FeatureMatrix(entries, None, n_cuts + np.int32(2), len(x), sparse=True)
+        cuts = self.cut_table(x.dtype)
         columns, rows = backend.bin_matrix(x, cuts, n_cuts, by_rows)
         return FeatureMatrix(columns, rows, n_cuts + np.int32(2), x.shape[0])
 

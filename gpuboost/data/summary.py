@@ -9,11 +9,15 @@ import numpy as np
 
 from gpuboost.backend import Backend, on_host
 from gpuboost.data.array_math import exact_sum
+from gpuboost.exchange import SparseRows
 from gpuboost.scalar.fixed_point import NEAREST_ROWS
 
 #: Rows from which cuts are taken; a quantile of 100,000 rows is off by about 0.15 % of the rows,
 #: 0.4 bins.
 SAMPLE_ROWS = 100_000
+
+#: Steps of the share of a row of mean weight, and of no weight: sums of 2**31 rows are exact.
+SHARE_STEPS = 2.0**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +27,7 @@ class Summary:
     The summaries of the chunks of a table, merged in their order, give the cuts of the whole table.
     """
 
-    x: Any  # (n_rows, n_features)
+    x: Any  # (n_rows, n_features), or SparseRows
     weight: np.ndarray  # (n_rows,) float64; empty: all equal
     y: np.ndarray | None = None  # (n_rows, ...): for features that are made from targets
     rows: np.ndarray | None = None  # the rows of x that count; None: all
@@ -66,6 +70,8 @@ class Summary:
     def cuts(self, max_values: int, backend: Backend) -> list[np.ndarray]:
         """Cuts of each column; rows of weight 0 are as if they were not there."""
         shares = shares_of_bins(self.weight, self.rows)
+        if isinstance(self.x, SparseRows):
+            return backend.host.find_sparse_cuts(self.x, shares, self.rows, max_values)
         return backend.find_cuts(self.x, shares, self.rows, max_values)
 
 
@@ -86,7 +92,8 @@ def shares_of_bins(weight: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
     total = exact_sum(counted)
     if total <= NEAREST_ROWS and (counted == np.floor(counted)).all():
         return weight
-    return np.where(weight > 0, weight / total * len(counted) + 1.0, 0.0)
+    share = np.rint((weight / total * len(counted) + 1.0) * SHARE_STEPS)
+    return np.where(weight > 0, share, 0.0)
 
 
 def sampled_rows(n_rows: int) -> np.ndarray | None:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_array, check_X_y, validate_data
@@ -32,6 +33,7 @@ from gpuboost.data.checks import check_weight, refuse_sparse, to_native
 from gpuboost.data.dates_and_masks import plain_table, refuse_mask
 from gpuboost.data.feature_options import check_monotone, monotone_directions
 from gpuboost.data.features import FeatureMap
+from gpuboost.data.sparse import sparse_rows
 from gpuboost.data.summary import Summary
 from gpuboost.estimators.eval_sets import one_column
 from gpuboost.estimators.leaves import LeavesOfTrees
@@ -98,6 +100,7 @@ class BaseTrees(BaseEstimator):
         """Missing values are fine."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
@@ -190,13 +193,23 @@ class BaseTrees(BaseEstimator):
     def _check_x(self, x: Any, reset: bool) -> Any:
         if device_of(x) is not None:
             return self._validate_on_device(x, reset=reset)[0]
-        return to_native(self._validate(plain_table(x), reset=reset))
+        return self._as_trained(self._validate(plain_table(x), reset=reset))
+
+    def _as_trained(self, x: Any) -> Any:
+        """Checked rows as the kernels take them; those of a sparse matrix stay sparse."""
+        return sparse_rows(x, absent_is_missing=False) if issparse(x) else to_native(x)
 
     def _validate(self, *data: Any, reset: bool, **options: Any) -> Any:
         """scikit-learn's checks; text gets a message that says where it is."""
         try:
             return validate_data(
-                self, *data, reset=reset, dtype="numeric", ensure_all_finite=False, **options
+                self,
+                *data,
+                reset=reset,
+                dtype="numeric",
+                accept_sparse="csr",
+                ensure_all_finite=False,
+                **options,
             )
         except ValueError as error:
             if "could not convert" in str(error) or "bytes/strings" in str(error):
@@ -341,7 +354,7 @@ class BaseTrees(BaseEstimator):
         refuse_sparse("y", y)
         validate = self._validate if device_of(x) is None else self._validate_on_device
         x, y = validate(plain_table(x), on_host(y), reset=reset, **options)
-        return to_native(x), y
+        return self._as_trained(x), y
 
     def _seed(self) -> int:
         if isinstance(self.random_state, numbers.Integral):

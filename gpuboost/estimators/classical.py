@@ -33,9 +33,10 @@ from gpuboost.data.checks import (
 )
 from gpuboost.data.dates_and_masks import plain_table, refuse_mask
 from gpuboost.data.features import FeatureMap
+from gpuboost.data.sparse import dense_matrix
 from gpuboost.data.targets import TreeTargets
 from gpuboost.estimators.base import BaseTrees, TreesOfClasses, logarithms
-from gpuboost.exchange import FeatureMatrix
+from gpuboost.exchange import FeatureMatrix, SparseRows
 from gpuboost.model.ensemble import Ensemble, ensemble_of
 from gpuboost.model.tree import Tree
 from gpuboost.training.trees import TreeParams
@@ -144,6 +145,7 @@ class BaseClassical(BaseTrees):
             features = FeatureMap.of_table(x, self.categorical_features)
             x = features.encode(x)
         x, y = self._check_xy(x, y, multi_output=True)
+        x = dense_matrix(x) if isinstance(x, SparseRows) else x
         features = features or FeatureMap.of_numbers(x.shape[1])
         y = y.reshape(len(y), -1)
         one_column = y.shape[1] == 1

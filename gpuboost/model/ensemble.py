@@ -17,7 +17,9 @@ from sklearn.exceptions import NotFittedError
 from gpuboost.backend import Backend
 from gpuboost.config import Number
 from gpuboost.data.features import KINDS, FeatureMap, cut_table
+from gpuboost.data.sparse import dense_blocks
 from gpuboost.dtypes import MAX_VALUE_BINS, WALK_NODE
+from gpuboost.exchange import SparseRows
 from gpuboost.model.stored import OPTIONAL
 from gpuboost.model.tree import Tree
 from gpuboost.objectives.links import IDENTITY, Link
@@ -135,6 +137,8 @@ class Ensemble:
 
     def raw(self, x: Any, backend: Backend, n_rounds: int | None = None) -> Any:
         """Raw scores (n_channels, n_rows), where ``x`` is; after all rounds in use by default."""
+        if isinstance(x, SparseRows):
+            return self._by_blocks(x, lambda own, block: own.raw(block, backend, n_rounds), axis=1)
         n_used = len(self.trees) if self.n_used < 0 else self.n_used
         end = n_used if n_rounds is None else n_rounds * self.trees_per_round
         if self.combine == "median":
@@ -145,6 +149,11 @@ class Ensemble:
 
     def staged_raw(self, x: Any, backend: Backend) -> Iterator[Any]:
         """Raw scores after each round."""
+        if isinstance(x, SparseRows):
+            own = self._on_used_features
+            blocks = [own.staged_raw(block, backend) for block in dense_blocks(x, self._used)]
+            yield from (np.concatenate(parts, axis=1) for parts in zip(*blocks, strict=True))
+            return
         if self.combine == "median":
             medians = backend.medians(x, self, 0, len(self.trees))
             yield from (medians[i : i + 1] for i in range(len(self.trees)))
@@ -160,6 +169,8 @@ class Ensemble:
 
     def leaves(self, x: Any, backend: Backend) -> Any:
         """The leaf of each row in each tree, (n_rows, n_trees) int32, where ``x`` is."""
+        if isinstance(x, SparseRows):
+            return self._by_blocks(x, lambda own, block: own.leaves(block, backend), axis=0)
         return backend.find_leaves(x, self)
 
     def leaves_by_tree(self, x: Any, backend: Backend) -> Iterator[tuple[int, Tree, np.ndarray]]:
@@ -188,6 +199,37 @@ class Ensemble:
             backend.add_unseen(x, self, first, end, in_bag, out)
             n_unseen += (in_bag == 0).sum(axis=0)
         return out, n_unseen
+
+    # --- rows of a sparse matrix, a dense block at a time
+
+    @cached_property
+    def _used(self) -> np.ndarray:
+        """Features that any tree asks for, ascending."""
+        used = np.unique(self.all_nodes("feature")[self.all_nodes("left") >= 0])
+        return used if len(used) else np.zeros(1, np.int64)
+
+    @cached_property
+    def _on_used_features(self) -> Ensemble:
+        """The same for matrices that have only these columns."""
+        used = self._used
+        trees = [
+            replace(
+                tree,
+                feature=np.where(tree.left >= 0, np.searchsorted(used, tree.feature), -1).astype(
+                    np.int32
+                ),
+            )
+            for tree in self.trees
+        ]
+        features = FeatureMap([self.features.features[f] for f in used])
+        return replace(self, trees=trees, features=features, feature_names=None, _cut_tables={})
+
+    def _by_blocks(
+        self, x: SparseRows, answer: Callable[[Ensemble, np.ndarray], Any], axis: int
+    ) -> np.ndarray:
+        """Answers to dense blocks of rows, one after another."""
+        own = self._on_used_features
+        return np.concatenate([answer(own, block) for block in dense_blocks(x, self._used)], axis)
 
     # --- what it knows of its features
 

@@ -170,7 +170,7 @@ class Booster:
             np.arange(n_features, dtype=np.int32)[: self.limits.tree_features]
         )
         self.draw_features = self.limits.tree_features < n_features
-        self.cut_table = features.cut_table()
+        self.thresholds = features.thresholds()
 
     def round(self, number: int, evals: list[EvalSet]) -> None:
         """One boosting round: a tree for each output, added to all raw scores."""
@@ -265,11 +265,11 @@ class Booster:
 
     def take_trees(self, everything: bool) -> list[Tree]:
         """Trees that have not been taken yet: those at hand, or everything after a wait."""
-        return _trees(self.grower.take_trees(everything), self.cut_table)
+        return _trees(self.grower.take_trees(everything), *self.thresholds)
 
 
-def _trees(grown: list[BoostedTree], cuts: np.ndarray) -> list[Tree]:
-    """The grower's records as trees; ``cuts`` is the training data's table of cuts.
+def _trees(grown: list[BoostedTree], cuts: np.ndarray, first_cut: np.ndarray) -> list[Tree]:
+    """The grower's records as trees; ``cuts`` are those of all features of the training data.
 
     All at once: for small trees a call of numpy takes longer than what it does.
     """
@@ -280,9 +280,9 @@ def _trees(grown: list[BoostedTree], cuts: np.ndarray) -> list[Tree]:
     split, left = nodes["split"], nodes["left"].copy()
     inner = left >= 0
     feature = np.where(inner, split["feature"], -1).astype(np.int32, copy=False)
-    # the table's padding is +inf, which is the threshold of "values left, missing right"
-    cut = np.where(inner, split["bin"], 0).astype(np.int64) - 1
-    threshold = np.where(inner, cuts[feature, cut], 0.0)
+    # the last one of a feature is +inf, which is the threshold of "values left, missing right"
+    cut = first_cut[feature] + np.where(inner, split["bin"], 1) - 1
+    threshold = np.where(inner, cuts[cut], 0.0)
     missing_left = np.where(inner, split["missing_left"], 0).astype(np.uint8, copy=False)
     gain = np.where(inner, split["gain"], 0.0)
     no_sets = np.full(len(left), -1, np.int32)

@@ -39,6 +39,7 @@ from gpuboost.exchange import (
     ObjectiveLike,
     QuotientLike,
     ScoreLike,
+    SparseRows,
     SplitRules,
     TreeJob,
 )
@@ -51,12 +52,14 @@ from gpuboost.kernels.cpu import (
     predict,
     projection,
     sampling,
+    sparse,
 )
 from gpuboost.kernels.cpu.cart import describe, levels
 from gpuboost.kernels.cpu.cart import predict as cart_predict
 from gpuboost.kernels.cpu.cart.categories import MAX_EXHAUSTIVE
 from gpuboost.kernels.cpu.cart.grow import grow_tree
 from gpuboost.kernels.cpu.cart.records import Coded, Distances, Targets, Work
+from gpuboost.kernels.cpu.columns import SparseColumns
 from gpuboost.kernels.cpu.frontier import make_frontier
 from gpuboost.kernels.cpu.growth import N_OF_TREE, Stages, assist, grow
 from gpuboost.kernels.cpu.rules import make_rules
@@ -172,6 +175,54 @@ class CpuBackend:
     def bin_columns(self, x: DeviceArray, cuts: HostArray, n_cuts: HostArray) -> DeviceArray:
         """Bins by columns, (n_features, n_rows) uint8."""
         return self.bin_matrix(x, cuts, n_cuts, by_rows=False)[0]
+
+    def find_sparse_cuts(
+        self, x: SparseRows, weight: HostArray, rows: HostArray | None, max_values: int
+    ) -> list[HostArray]:
+        """Cuts of each column of a sparse matrix."""
+        from scipy.sparse import csr_array  # not with the library: dense matrices do not need it
+
+        by_columns = csr_array((x.data, x.column, x.begin), shape=x.shape).tocsc()
+        begin, row, data = by_columns.indptr, by_columns.indices, by_columns.data
+        share = weight if weight.size else np.ones(len(x))
+        sampled = None
+        if rows is not None:
+            sampled = np.zeros(len(x), np.bool_)
+            sampled[rows] = True
+        cuts = [np.empty(0)] * x.n_features
+
+        def cut_column(f: int) -> None:
+            stored = slice(begin[f], begin[f + 1])
+            column = data[stored], row[stored], weight
+            some = sparse.column_cuts(*column, sampled, some_share, x.absent, max_values)
+            # if there are few values all rows are looked at: none must be missed then
+            cuts[f] = (
+                sparse.column_cuts(*column, None, all_shares, x.absent, max_values)
+                if sampled is not None and len(some) < max_values - 1
+                else some
+            )
+
+        all_shares = float(share.sum())
+        some_share = all_shares if rows is None else float(share[rows].sum())
+        self.share_out(x.n_features, cut_column)
+        return cuts
+
+    def bin_sparse(self, x: SparseRows, cuts: list[HostArray]) -> DeviceArray:
+        """Codes of the stored values of a sparse matrix."""
+        n_cells = np.array([len(of_column) + 2 for of_column in cuts], np.int64)
+        return self.code_sparse(x, cuts, np.concatenate([[0], np.cumsum(n_cells)]))
+
+    def code_sparse(self, x: SparseRows, cuts: list[HostArray], first: HostArray) -> SparseColumns:
+        """The codes, in which those of each feature begin with ``first``."""
+        entries = np.empty(x.size, np.uint32)
+        cut_begin = np.concatenate([[0], np.cumsum([len(of_column) for of_column in cuts])])
+        all_cuts = np.concatenate([np.empty(0), *cuts])
+        self.team.run_kernel(
+            x.size, sparse.code_entries, x.begin, x.column, x.data, all_cuts,
+            cut_begin.astype(np.int64), first, entries,
+        )  # fmt: skip
+        absent = [0 if np.isnan(x.absent) else 1 + np.searchsorted(of, 0.0) for of in cuts]
+        return SparseColumns(x.begin, entries, first, np.array(absent, np.uint8))
 
     def code_borders(
         self, x: DeviceArray, weight: HostArray, columns: DeviceArray, n_codes: HostArray
@@ -307,7 +358,7 @@ class CpuBackend:
         self, binned: FeatureMatrix, limits: GrowthLimits, rules: SplitRules | None = None
     ) -> Grower:
         """A grower with buffers for every tree of a fit."""
-        return CpuGrower(self.team, binned.columns, binned.by_rows, binned.n_bins, limits, rules)
+        return CpuGrower(self.team, binned, limits, rules)
 
     def make_tree_grower(
         self, coded: FeatureMatrix, probability: HostArray, first_channel: HostArray, n_ranks: int
@@ -459,19 +510,19 @@ class CpuGrower:
     def __init__(
         self,
         team: Team,
-        columns: HostArray,
-        bins: HostArray,
-        n_bins: HostArray,
+        binned: FeatureMatrix,
         limits: GrowthLimits,
         rules: SplitRules | None,
     ) -> None:
-        self.team = team
-        n_rows, n_used, max_split = columns.shape[1], limits.tree_features, limits.max_open
-        self.threads = team.size if n_rows * n_used >= SMALL_WORK else 1
+        self.team, self.sparse = team, binned.sparse
+        columns, n_bins, n_rows = binned.columns, binned.n_bins, binned.n_rows
+        n_used, max_split = limits.tree_features, limits.max_open
+        work = len(columns.entries) if self.sparse else n_rows * n_used
+        self.threads = team.size if work >= SMALL_WORK else 1
         n_ranges = -(-n_used // RANGE_FEATURES)
         scan_tasks = 2 * self.threads if self.threads > 1 else 1
         scan_ranges = _even_ranges(n_used, max(n_ranges, min(n_used // 4, scan_tasks)))
-        slot_cells = n_used * HIST_STRIDE
+        slot_cells = int(columns.first[-1]) + 1 if self.sparse else n_used * HIST_STRIDE
         slot_bytes = slot_cells * (12 if limits.count_rows else 8)
         self.n_slots = (
             max_split
@@ -492,13 +543,14 @@ class CpuGrower:
             scratch=np.empty(n_rows, ROW),
             gh=None,
             growth=None,
-            bins=bins,
+            bins=None if self.sparse else binned.by_rows,
             row_stride=len(n_bins),
             columns=columns,
-            build_ranges=_even_ranges(n_used, n_ranges),
+            build_ranges=_even_ranges(n_used, 1 if self.sparse else n_ranges),
             scan_ranges=scan_ranges,
             n_bins=n_bins,
             rules=make_rules(rules, 2 * limits.max_leaves - 1),
+            absent=columns.absent if self.sparse else None,
             progress=np.zeros(1, PROGRESS),
             nodes=np.empty(2 * limits.max_leaves - 1, NODE),
             pieces=np.empty(max_split + 4 * self.threads, PIECE),
@@ -510,9 +562,8 @@ class CpuGrower:
             best_splits=np.empty((2 * max_split, len(scan_ranges) - 1), SPLIT),
         )
         self.trees: list[BoostedTree] = []
-        self.labels = np.empty(
-            n_rows, np.uint8 if limits.max_leaves <= predict.MAX_LABELS else np.int32
-        )
+        listed = self.sparse or limits.max_leaves > predict.MAX_LABELS
+        self.labels = np.empty(n_rows, np.int32 if listed else np.uint8)
 
     def grow(
         self, rows: DeviceArray, features: DeviceArray, gh: DeviceArray, growth: DeviceArray
@@ -525,7 +576,7 @@ class CpuGrower:
         control[N_THREADS] = self.threads
         stages = Stages(
             features,
-            self.stages.starts,
+            self.stages.columns.first[features] if self.sparse else self.stages.starts,
             len(features) == self.stages.row_stride,
             self.stages.rows[:n],
             self.stages.scratch[:n],
@@ -625,17 +676,12 @@ class CpuGrower:
 
     def add_tree(self, binned: FeatureMatrix, raw: DeviceArray) -> None:
         """Add the tree to the raw scores of rows of another matrix with the same bins."""
-        nodes, values, _, _ = self.trees[-1]
-        self.team.run_kernel(
-            raw.shape[0],
-            leaves.add_tree,
-            binned.columns,
-            nodes,
-            self.splits,
-            self.leaf_of_label,
-            values,
-            raw,
-        )
+        (nodes, values, _, _), columns = self.trees[-1], binned.columns
+        if binned.sparse or len(self.leaf_of_label) > predict.MAX_LABELS:
+            self.team.run_kernel(raw.shape[0], leaves.add_walked, columns, nodes, values, raw)
+            return
+        tree = self.splits, self.leaf_of_label, values
+        self.team.run_kernel(raw.shape[0], leaves.add_labelled, columns, *tree, raw)
 
     def take_trees(self, everything: bool) -> list[BoostedTree]:
         """Trees grown since the last ones were taken, a few at a time."""

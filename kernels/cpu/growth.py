@@ -74,6 +74,7 @@ class Stages(NamedTuple):
     scan_ranges: Any
     n_bins: Any
     rules: Any
+    absent: Any
     progress: Any
     nodes: Any
     pieces: Any
@@ -416,13 +417,18 @@ def plan_wave(progress, nodes, pairs, chunks, n_slots, n_spare, n_ranges, n_thre
 
 
 @helper
-def sum_root(root, n_bins, pool):
-    """Packed sums of all rows: those of any feature's bins, in all parts of the histogram."""
+def sum_root(root, first_n_bins, sparse, pool):
+    """Packed sums of all rows, in all parts of the histogram: those of the first feature's bins.
+
+    The histogram of a sparse matrix has them in its last cell.
+    """
+    begin = pool.shape[1] - 1 if sparse else 0
+    end = pool.shape[1] if sparse else first_n_bins + 1
     sums = np.int64(0)
-    for b in range(n_bins + 1):
-        sums += pool[root.slot, b]
+    for c in range(begin, end):
+        sums += pool[root.slot, c]
         for k in range(root.n_parts):
-            sums += pool[root.first_part + k, b]
+            sums += pool[root.first_part + k, c]
     return sums
 
 
@@ -461,6 +467,7 @@ def run_stage(stage, shared, control, symmetric, a):
             a.starts,
             a.scan_ranges,
             a.n_bins,
+            a.absent,
             a.growth,
             a.rules,
             a.progress,
@@ -478,6 +485,7 @@ def run_stage(stage, shared, control, symmetric, a):
             a.starts,
             a.scan_ranges,
             a.n_bins,
+            a.absent,
             a.growth,
             a.rules,
             a.progress,
@@ -538,7 +546,9 @@ def grow(
             run_stage(np.int64(BUILD), is_shared(control, work), control, symmetric, a)
             done += work
             if state.n_nodes == 1:
-                a.nodes[0].sums = sum_root(a.nodes[0], a.n_bins[a.features[0]], a.pool)
+                a.nodes[0].sums = sum_root(
+                    a.nodes[0], a.n_bins[a.features[0]], a.absent is not None, a.pool
+                )
             work = np.int64(state.end_pair - state.first_pair) * n_features * SCAN_COST
             run_stage(np.int64(SCAN), is_shared(control, work), control, symmetric, a)
             done += work

@@ -9,8 +9,9 @@ tree are listed by leaf after growth; rows that the tree was not grown on walk i
 import numpy as np
 
 from gpuboost.kernels.cpu._jit import atomic_add, helper, inlined, kernel, prefetch, take_number
+from gpuboost.kernels.cpu.columns import code_of, column_of
 from gpuboost.kernels.cpu.partition import split_code
-from gpuboost.kernels.cpu.predict import MAX_LABELS, label_block
+from gpuboost.kernels.cpu.predict import label_block
 from gpuboost.scalar.formulas import leaf_weight, within
 
 BLOCK = 2048
@@ -146,7 +147,8 @@ def walk(columns, row, nodes):
     i = 0
     while nodes[i].left >= 0:
         shift, limit = split_code(nodes[i].split)
-        goes_right = np.uint8(columns[nodes[i].split.feature, row] - shift) > limit
+        code = code_of(column_of(columns, nodes[i].split.feature), row)
+        goes_right = np.uint8(code - shift) > limit
         i = nodes[i].right if goes_right else nodes[i].left
     return i
 
@@ -220,11 +222,10 @@ def add_leaf_values(
 
 
 @kernel
-def add_tree(
+def add_labelled(
     counter,  # (1,) int64, INOUT
     columns,  # (n_features, n_rows) uint8, IN
-    nodes,  # (n_nodes,) NODE, IN
-    splits,  # (n_splits,) LABEL_SPLIT, IN
+    splits,  # (n_splits,) LABEL_SPLIT, IN: at most MAX_LABELS - 1
     leaf_of_label,  # (n_splits + 1,) int32, IN
     values,  # (n_nodes,) float64, IN
     raw,  # (n_rows,) float64, INOUT
@@ -235,12 +236,25 @@ def add_tree(
     block = take_number(counter)
     while block * BLOCK < n_rows:
         begin, end = block * BLOCK, min((block + 1) * BLOCK, n_rows)
-        if leaf_of_label.shape[0] <= MAX_LABELS:
-            block_labels = labels[: end - begin]
-            label_rows(columns[:, begin:end], splits, block_labels)
-            for i in range(block_labels.shape[0]):
-                raw[begin + i] += values[leaf_of_label[block_labels[i]]]
-        else:
-            for row in range(begin, end):
-                raw[row] += values[walk(columns, row, nodes)]
+        block_labels = labels[: end - begin]
+        label_rows(columns[:, begin:end], splits, block_labels)
+        for i in range(block_labels.shape[0]):
+            raw[begin + i] += values[leaf_of_label[block_labels[i]]]
+        block = take_number(counter)
+
+
+@kernel
+def add_walked(
+    counter,  # (1,) int64, INOUT
+    columns,  # (n_features, n_rows) uint8, IN; or SparseColumns
+    nodes,  # (n_nodes,) NODE, IN
+    values,  # (n_nodes,) float64, IN
+    raw,  # (n_rows,) float64, INOUT
+):
+    """``add_labelled`` for large trees, and for sparse matrices."""
+    n_rows = raw.shape[0]
+    block = take_number(counter)
+    while block * BLOCK < n_rows:
+        for row in range(block * BLOCK, min((block + 1) * BLOCK, n_rows)):
+            raw[row] += values[walk(columns, row, nodes)]
         block = take_number(counter)

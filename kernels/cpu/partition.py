@@ -13,6 +13,7 @@ Bins are read column by column."""
 import numpy as np
 
 from gpuboost.kernels.cpu._jit import helper, take_number
+from gpuboost.kernels.cpu.columns import code_of, column_of
 
 ONE = np.uint64(1)
 
@@ -30,7 +31,7 @@ def split_code(split):
 @helper
 def partition_pieces(
     counter,  # (1,) int64, INOUT
-    columns,  # (n_features, n_rows) uint8, IN
+    columns,  # (n_features, n_rows) uint8, IN; or SparseColumns
     progress,  # (1,) PROGRESS, IN
     nodes,  # (max_nodes,) NODE, IN
     pieces,  # (max_pieces,) PIECE, INOUT: n_left
@@ -42,7 +43,7 @@ def partition_pieces(
     while task < progress[0].n_pieces:
         piece = pieces[task]
         node = nodes[piece.node]
-        column = columns[node.split.feature]
+        column = column_of(columns, node.split.feature)
         shift, limit = split_code(node.split)
         piece_rows = rows[piece.begin : piece.end]
         buffer = scratch[piece.begin : piece.end]
@@ -51,7 +52,7 @@ def partition_pieces(
         if piece.begin == node.begin and piece.end == node.end:
             for i in range(n):
                 row = piece_rows[i]
-                goes_right = np.uint8(column[np.uint64(row)] - shift) > limit
+                goes_right = np.uint8(code_of(column, row) - shift) > limit
                 piece_rows[left] = row
                 buffer[right] = row
                 left += np.uint64(not goes_right)
@@ -62,7 +63,7 @@ def partition_pieces(
             last = n - ONE
             for i in range(n):
                 row = piece_rows[i]
-                goes_right = np.uint8(column[np.uint64(row)] - shift) > limit
+                goes_right = np.uint8(code_of(column, row) - shift) > limit
                 buffer[left] = (
                     row  # no branch: the place it does not belong to is written again later
                 )

@@ -9,12 +9,15 @@ and scans both while they are in the cache. Symmetric growth adds the gains of a
 level before it takes the best cut."""
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from gpuboost.dtypes import HIST_STRIDE
 from gpuboost.kernels.cpu._jit import allocating, helper, inlined, take_number
 from gpuboost.kernels.cpu.histogram import add, build, count_rows, subtract
 from gpuboost.kernels.cpu.rules import limits_of, node_score, score_cuts_within
 from gpuboost.kernels.cpu.scores import NO_SPLIT, larger_side_left, score_cuts
+from gpuboost.kernels.cpu.sparse import add_absent, build_sparse, count_sparse
 
 #: Gains below this part of the score are the rounding error of the subtraction, not gains.
 NOISE = 2.0**-40
@@ -175,12 +178,46 @@ def scan_node(
                 set_split(best_split, gain, left, f, last_bin, missing_left)
 
 
+def build_range(
+    columns, bins, row_stride, features, begin, end, consecutive, n_bins, rows, gh, cells, counts
+):
+    """Build the histogram of some rows for a range of features; of a sparse matrix, for all."""
+    raise NotImplementedError  # compiled code only
+
+
+@overload(build_range, jit_options={"error_model": "numpy"})
+def _build_range(
+    columns, bins, row_stride, features, begin, end, consecutive, n_bins, rows, gh, cells, counts
+):
+    return _build_dense if isinstance(columns, types.Array) else _build_sparse
+
+
+def _build_dense(
+    columns, bins, row_stride, features, begin, end, consecutive, n_bins, rows, gh, cells, counts
+):
+    first, last = begin * HIST_STRIDE, end * HIST_STRIDE
+    build(
+        bins, row_stride, columns, features, begin, end, consecutive, n_bins, rows, gh,
+        cells[first:last],
+    )  # fmt: skip
+    if counts is not None:
+        count_rows(bins, row_stride, features[begin:end], rows, counts[first:last])
+
+
+def _build_sparse(
+    columns, bins, row_stride, features, begin, end, consecutive, n_bins, rows, gh, cells, counts
+):
+    build_sparse(columns, rows, gh, cells)
+    if counts is not None:
+        count_sparse(columns, rows, counts)
+
+
 @helper
 def build_chunks(
     counter,  # (1,) int64, INOUT: the next task
-    bins,  # (n_rows * row_stride + PADDING,) uint8, IN
+    bins,  # (n_rows * row_stride + PADDING,) uint8, IN; None if the matrix is sparse
     row_stride,
-    columns,  # (n_features, n_rows) uint8, IN: the same by columns
+    columns,  # (n_features, n_rows) uint8, IN: the same by columns; or SparseColumns
     features,  # (n,) int32, IN: features this tree may use
     consecutive,  # whether that is all of them
     ranges,  # (n_ranges + 1,) int64, IN: borders of the feature ranges
@@ -189,8 +226,8 @@ def build_chunks(
     gh,  # (n_rows,) int64 packed, IN
     progress,  # (1,) PROGRESS, IN
     chunks,  # (max_chunks,) CHUNK, IN
-    pool,  # (n_buffers, n * HIST_STRIDE) int64, OUT
-    count_pool,  # (n_buffers, n * HIST_STRIDE) int32, OUT; None if rows are not counted
+    pool,  # (n_buffers, cells of a histogram) int64, OUT
+    count_pool,  # (n_buffers, cells of a histogram) int32, OUT; None if rows are not counted
 ):
     """Build the histograms of the chunks in hand, a range of features at a time."""
     n_ranges = ranges.shape[0] - 1
@@ -199,14 +236,11 @@ def build_chunks(
         chunk = chunks[task // n_ranges]
         begin, end = ranges[task % n_ranges], ranges[task % n_ranges + 1]
         chunk_rows = rows[chunk.begin : chunk.end]
-        cells = pool[chunk.buffer, begin * HIST_STRIDE : end * HIST_STRIDE]
-        build(
-            bins, row_stride, columns, features, begin, end, consecutive, n_bins, chunk_rows, gh,
-            cells,
+        counts = count_pool[chunk.buffer] if count_pool is not None else None
+        build_range(
+            columns, bins, row_stride, features, begin, end, consecutive, n_bins, chunk_rows, gh,
+            pool[chunk.buffer], counts,
         )  # fmt: skip
-        if count_pool is not None:
-            counts = count_pool[chunk.buffer, begin * HIST_STRIDE : end * HIST_STRIDE]
-            count_rows(bins, row_stride, features[begin:end], chunk_rows, counts)
         task = take_number(counter)
 
 
@@ -230,6 +264,21 @@ def complete(pair, nodes, features, starts, begin, end, n_bins, pool):
                 add(pool[large.first_part + k, a:b], pool[large.slot, a:b])
 
 
+@helper
+def complete_both(pair, nodes, features, starts, begin, end, n_bins, absent, pool, count_pool):
+    """``complete`` sums and counts, with those of values that are not stored."""
+    complete(pair, nodes, features, starts, begin, end, n_bins, pool)
+    if count_pool is not None:
+        complete(pair, nodes, features, starts, begin, end, n_bins, count_pool)
+    if absent is not None:
+        for side in range(2 if pair.large >= 0 else 1):
+            node = nodes[pair.small if side == 0 else pair.large]
+            where = absent, features, starts, begin, end, n_bins
+            add_absent(*where, node.sums, pool[node.slot])
+            if count_pool is not None:
+                add_absent(*where, node.end - node.begin, count_pool[node.slot])
+
+
 @allocating
 def scan_pairs(
     counter,  # (1,) int64, INOUT: the next task
@@ -237,6 +286,7 @@ def scan_pairs(
     starts,  # (n,) int64, IN: where the cells of each of them begin in a histogram
     ranges,  # (n_ranges + 1,) int64, IN
     n_bins,  # (n_features,) int32, IN: value bins of each feature
+    absent,  # (n_features,) uint8, IN: code of values that are not stored; None if all are
     growth,  # (1,) GROWTH, IN
     rules,  # Rules, IN; None: there are none
     progress,  # (1,) PROGRESS, IN
@@ -256,9 +306,7 @@ def scan_pairs(
         which, r = progress[0].first_pair + task // n_ranges, task % n_ranges
         begin, end = ranges[r], ranges[r + 1]
         pair = pairs[which]
-        complete(pair, nodes, features, starts, begin, end, n_bins, pool)
-        if count_pool is not None:
-            complete(pair, nodes, features, starts, begin, end, n_bins, count_pool)
+        complete_both(pair, nodes, features, starts, begin, end, n_bins, absent, pool, count_pool)
         for side in range(2 if pair.large >= 0 else 1):
             node_id = pair.small if side == 0 else pair.large
             node = nodes[node_id]
@@ -278,6 +326,7 @@ def scan_level(
     starts,
     ranges,
     n_bins,
+    absent,
     growth,
     rules,
     progress,
@@ -300,9 +349,9 @@ def scan_level(
     while task < n_ranges:
         begin, end = ranges[task], ranges[task + 1]
         for which in range(progress[0].n_pairs):
-            complete(pairs[which], nodes, features, starts, begin, end, n_bins, pool)
-            if count_pool is not None:
-                complete(pairs[which], nodes, features, starts, begin, end, n_bins, count_pool)
+            complete_both(
+                pairs[which], nodes, features, starts, begin, end, n_bins, absent, pool, count_pool
+            )
         best = best_splits[0, task]
         best.gain = 0.0
         best.feature = -1

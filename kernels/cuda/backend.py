@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import DTypeLike
 
-from gpuboost.dtypes import SUM_BLOCK, SUM_LANES
+from gpuboost.dtypes import N_CODES, SUM_BLOCK, SUM_LANES
 from gpuboost.exchange import (
     ClassicalGrower,
     DeviceArray,
@@ -22,6 +22,7 @@ from gpuboost.exchange import (
     ObjectiveLike,
     QuotientLike,
     ScoreLike,
+    SparseRows,
     SplitRules,
 )
 from gpuboost.kernels.cpu.backend import CpuBackend
@@ -146,6 +147,13 @@ class CudaBackend:
         if _on_host(x):
             return self.host.bin_columns(x, cuts, n_cuts)
         return self._bins(x, cuts, n_cuts, 1).reshape(x.shape[1], x.shape[0])
+
+    def bin_sparse(self, x: SparseRows, cuts: list[HostArray]) -> DeviceArray:
+        """Codes of the stored values of a sparse matrix, in one buffer (``common.cuh``)."""
+        first = np.arange(x.n_features + 1, dtype=np.int64) * N_CODES
+        codes = self.host.code_sparse(x, cuts, first)
+        parts = codes.begin, codes.entries, codes.absent
+        return cupy().asarray(np.concatenate([part.view(np.uint8) for part in parts]))
 
     def code_borders(
         self, x: DeviceArray, weight: HostArray, columns: DeviceArray, n_codes: HostArray

@@ -175,11 +175,49 @@ __device__ __forceinline__ void hand_down(
     right[direction > 0 ? 0 : 1] = middle;
 }
 
-// Where the byte of (row, feature) is: features in groups of GROUP_FEATURES, a group's rows one
-// after another.
-__device__ __forceinline__ i64 bin_at(i64 n_rows, i64 row, int feature) {
-    return (feature / GROUP_FEATURES * n_rows + row) * GROUP_FEATURES + feature % GROUP_FEATURES;
+// The codes of a sparse matrix in one buffer: where the entries of each row begin (i64), the entries
+// (u32: feature * N_CODES + code, ascending within a row), and the code of the values that each
+// feature does not store (u8).
+struct Entries {
+    const i64* begin;
+    const u32* of_rows;
+    const u8* absent;
+};
+
+__device__ __forceinline__ Entries entries_of(const u8* codes, i64 n_rows) {
+    const i64* begin = (const i64*)codes;
+    const u32* of_rows = (const u32*)(begin + n_rows + 1);
+    return {begin, of_rows, (const u8*)(of_rows + begin[n_rows])};
 }
+
+// The code of (row, feature): a binary search among the row's entries.
+__device__ __forceinline__ u8 sparse_code_at(
+    const u8* codes, i64 n_rows, i64 row, int feature)
+{
+    const Entries entries = entries_of(codes, n_rows);
+    const i64 end = entries.begin[row + 1];
+    const u32 first = (u32)feature * N_CODES;
+    i64 low = entries.begin[row], high = end;
+    while (low < high) {
+        const i64 middle = (low + high) / 2;
+        if (entries.of_rows[middle] < first) low = middle + 1;
+        else high = middle;
+    }
+    if (low < end && entries.of_rows[low] - first < N_CODES) return entries.of_rows[low] - first;
+    return entries.absent[feature];
+}
+
+// The code of (row, feature) of the matrix in use. A dense one has its features in groups of
+// GROUP_FEATURES, a group's rows one after another.
+__device__ __forceinline__ u8 code_at(const u8* codes, i64 n_rows, i64 row, int feature) {
+    if (SPARSE) return sparse_code_at(codes, n_rows, row, feature);
+    return codes[(feature / GROUP_FEATURES * n_rows + row) * GROUP_FEATURES
+        + feature % GROUP_FEATURES];
+}
+
+// Features that have cells in a histogram: those of the matrix, and of a sparse one another, whose
+// first cell has the sum of all rows.
+__device__ __forceinline__ int histogram_features(int n_features) { return n_features + SPARSE; }
 
 __device__ __forceinline__ bool goes_right(u8 bin, const Split& split) {
     const u8 shift = split.missing_left ? 0 : 1;

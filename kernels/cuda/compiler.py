@@ -41,7 +41,17 @@ THREADS = {
     "TREE_THREADS": 256,
 }
 
-FILES = ("histogram", "split", "partition", "growth", "leaves", "reduce", "cart", "cart_search")
+FILES = (
+    "histogram",
+    "sparse",
+    "split",
+    "partition",
+    "growth",
+    "leaves",
+    "reduce",
+    "cart",
+    "cart_search",
+)
 
 #: What stands in front of a file besides ``common.cuh``.
 SHARED = {
@@ -55,7 +65,7 @@ SHARED = {
 }
 
 
-def source(name, group_features, count_rows, constrained=False):
+def source(name, group_features, count_rows, constrained=False, sparse=False):
     """The whole text of a file: constants, records, common code, kernels."""
     constants = {
         **THREADS,
@@ -84,6 +94,7 @@ def source(name, group_features, count_rows, constrained=False):
         "GROUP_FEATURES": group_features,
         "COUNT_ROWS": int(count_rows),
         "CONSTRAINED": int(constrained),
+        "SPARSE": int(sparse),
     }
     defines = "".join(f"#define {key} {value}\n" for key, value in constants.items())
     texts = (_read(file) for file in ("common.cuh", *SHARED.get(name, ()), f"{name}.cu"))
@@ -95,18 +106,18 @@ def _read(file):
 
 
 @functools.cache
-def module(name, group_features, count_rows, constrained, device_id):
+def module(name, group_features, count_rows, constrained, sparse, device_id):
     """A compiled file for one device."""
-    text = source(name, group_features, count_rows, constrained)
+    text = source(name, group_features, count_rows, constrained, sparse)
     with cupy().cuda.Device(device_id):
         return cupy().RawModule(code=text, options=OPTIONS)
 
 
 class Kernels:
-    """All kernels for one layout of the bins, by name."""
+    """All kernels for one layout of the codes, by name."""
 
-    def __init__(self, group_features, count_rows, device_id, constrained=False):
-        self._layout = group_features, count_rows, constrained, device_id
+    def __init__(self, group_features, count_rows, device_id, constrained=False, sparse=False):
+        self._layout = group_features, count_rows, constrained, sparse, device_id
         self._functions = {}
         self._shared_room = {}  # of each kernel: bytes that it may ask for
 

@@ -66,12 +66,13 @@ class CudaGrower:
         rules: SplitRules | None,
     ) -> None:
         cp = cupy()
-        self.bins, self.limits, self.group_features = binned.by_rows, limits, group_features
+        self.limits, self.group_features, self.sparse = limits, group_features, binned.sparse
+        self.bins = binned.columns if self.sparse else binned.by_rows
         self.n_features, self.n_used = len(binned.n_bins), limits.tree_features
         self.n_rows = binned.n_rows
         self.masked = limits.sample_columns
         self.kernels = Kernels(
-            group_features, limits.count_rows, device.id, constrained=rules is not None
+            group_features, limits.count_rows, device.id, rules is not None, self.sparse
         )
         attributes = device.attributes
         self.n_multiprocessors = attributes["MultiProcessorCount"]
@@ -90,7 +91,8 @@ class CudaGrower:
         n_tiles = -(-self.n_rows // self.tile_rows) + max_open
         n_splits = self.n_used if limits.order == SYMMETRIC else 2 * self.max_pairs * self.n_chunks
         self.max_kept = max(2, min(KEPT_TREES, KEPT_BYTES // (max_nodes * NODE.itemsize)))
-        pool_shape = (self.n_slots, self.n_features, N_CODES)
+        # a sparse matrix: the last feature has the sum of all rows
+        pool_shape = (self.n_slots, self.n_features + self.sparse, N_CODES)
         plan = {
             "rows": ((2, self.n_rows), ROW),
             "pool": (pool_shape, PACKED),
@@ -133,6 +135,7 @@ class CudaGrower:
         self.n_bins = cp.asarray(binned.n_bins)
         self.constrained = rules is not None
         self.directions = cp.asarray(np.zeros(1, np.int32) if rules is None else rules.directions)
+        self.absent = self.bins[len(self.bins) - self.n_features :]  # read if it is sparse
         self.fetched: list[BoostedTree] = []
         self.graph: Any = None  # False: the next tree is recorded
         self.n_kept, self.all_rows = 0, None
@@ -211,26 +214,24 @@ class CudaGrower:
             if step + 1 < self.limits.max_steps:
                 self._build_and_scan(features, gh, growth)
 
+    def _build(self, gh: DeviceArray) -> None:
+        """Histograms of the nodes that are due."""
+        at_once = self.n_multiprocessors * max(1, 2048 // THREADS["HISTOGRAM_THREADS"])
+        nodes = self.nodes, self.built, self.built_tiles, self.state, self.pool, self.count_pool
+        numbers = np.int64(self.n_rows), np.int32(self.n_features), np.int32(self.tile_rows)
+        file, name, used, shared_bytes = "histogram", "build_histograms_global", [self.used], 0
+        n_groups = self.n_groups
+        if self.sparse:
+            file, name, used, n_groups = "sparse", "build_sparse_histograms", [], 1
+        elif self.fits_shared:
+            name, shared_bytes = "build_histograms", self.shared_bytes
+        n_blocks = max(1, min(self._tile_blocks(), at_once // n_groups))
+        args = (self.bins, self.rows, gh, *used, *nodes, *numbers)
+        grid = (n_blocks, n_groups)
+        self._launch(file, name, grid, "HISTOGRAM_THREADS", args, shared_bytes)
+
     def _build_and_scan(self, features: DeviceArray, gh: DeviceArray, growth: DeviceArray) -> None:
-        per_multiprocessor = max(1, 2048 // THREADS["HISTOGRAM_THREADS"])
-        n_blocks = max(
-            1,
-            min(self._tile_blocks(), self.n_multiprocessors * per_multiprocessor // self.n_groups),
-        )
-        args = (
-            self.bins, self.rows, gh, self.used, self.nodes, self.built, self.built_tiles,
-            self.state, self.pool, self.count_pool, np.int64(self.n_rows),
-            np.int32(self.n_features), np.int32(self.tile_rows),
-        )  # fmt: skip
-        name = "build_histograms" if self.fits_shared else "build_histograms_global"
-        self._launch(
-            "histogram",
-            name,
-            (n_blocks, self.n_groups),
-            "HISTOGRAM_THREADS",
-            args,
-            self.shared_bytes if self.fits_shared else 0,
-        )
+        self._build(gh)
         scanned = (
             self.nodes,
             self.pairs,
@@ -244,6 +245,7 @@ class CudaGrower:
             self.best_splits,
             self.directions,
             self.bounds,
+            self.absent,
         )
         if self.limits.order == SYMMETRIC:
             self._launch(
@@ -355,13 +357,21 @@ class CudaGrower:
                 np.int64(self.n_rows), np.int32(self.tile_rows),
             ))  # fmt: skip
         else:
-            self._walk(self.bins, self.n_rows, raw)
+            self._walk(self.bins, self.n_rows, raw, self.sparse)
 
     def add_tree(self, binned: FeatureMatrix, raw: DeviceArray) -> None:
         """Add the tree to the raw scores of rows of another matrix with the same bins."""
-        self._walk(binned.by_rows, binned.n_rows, raw)
+        codes = binned.columns if binned.sparse else binned.by_rows
+        self._walk(codes, binned.n_rows, raw, binned.sparse)
 
-    def _walk(self, bins: DeviceArray, n_rows: int, raw: DeviceArray) -> None:
+    def _walk(self, bins: DeviceArray, n_rows: int, raw: DeviceArray, sparse: bool) -> None:
+        if sparse:
+            entries_at, absent_at = 8 * (n_rows + 1), len(bins) - self.n_features
+            begin = bins[:entries_at].view(np.int64)
+            entries = bins[entries_at:absent_at].view(np.uint32)
+            tree = self.nodes, self.values
+            predict.ADD_SPARSE_TREE(n_rows, begin, entries, bins[absent_at:], *tree, raw)
+            return
         predict.ADD_BINNED_TREE(
             n_rows,
             bins,

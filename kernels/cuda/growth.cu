@@ -31,7 +31,7 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) start_tree(
         stride = (i64)gridDim.x * blockDim.x;
     for (i64 i = first; i < n; i += stride) rows[i] = tree_rows[i];
     // the root's histogram is in slot 0
-    for (i64 c = first; c < (i64)n_features * N_CODES; c += stride) {
+    for (i64 c = first; c < (i64)histogram_features(n_features) * N_CODES; c += stride) {
         pool[c] = 0;
         if (COUNT_ROWS) count_pool[c] = 0;
     }
@@ -129,7 +129,8 @@ __device__ __forceinline__ void adopt_level(
     }
     for (int i = threadIdx.x / WARP; i < n_nodes; i += blockDim.x / WARP) {
         if (!nodes[i].open) continue;
-        const i64 at = ((i64)nodes[i].slot * n_features + split.feature) * N_CODES;
+        const i64 at = ((i64)nodes[i].slot * histogram_features(n_features)
+            + split.feature) * N_CODES;
         i64 left = 0;
         int n_left = 0;
         for (int bin = lane; bin <= split.bin; bin += WARP) {

@@ -140,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS, 2) build_histogr
                 if (mask >> k & 1) {
                     const int f = group * GROUP_FEATURES + k;
                     const i64 c = ((i64)part.node->slot * n_features + f) * N_CODES
-                        + bins[bin_at(n_rows, row, f)];
+                        + code_at(bins, n_rows, row, f);
                     atomicAdd((u64*)&pool[c], (u64)gh[row]);
                     if (COUNT_ROWS) atomicAdd(&count_pool[c], 1);
                 }

@@ -20,7 +20,7 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) count_lefts(
         const Split split = part.node->split;
         int count = 0, total;
         for (i64 i = part.begin + threadIdx.x; i < part.end; i += blockDim.x)
-            count += !goes_right(bins[bin_at(n_rows, part.rows[i], split.feature)], split);
+            count += !goes_right(code_at(bins, n_rows, part.rows[i], split.feature), split);
         block_exclusive_sum(count, warp_sums, total);
         if (threadIdx.x == 0) {
             tile_lefts[tile] = total;
@@ -28,7 +28,8 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) count_lefts(
         }
     }
     // the histograms that will be built start from zero: those on top of the stack
-    const i64 slot_cells = (i64)n_features * N_CODES, n_cells = state->n_built * slot_cells;
+    const i64 slot_cells = (i64)histogram_features(n_features) * N_CODES,
+        n_cells = state->n_built * slot_cells;
     for (i64 c = (i64)blockIdx.x * blockDim.x + threadIdx.x; c < n_cells;
         c += (i64)gridDim.x * blockDim.x) {
         const i64 slot = free_slots[state->n_free - 1 - c / slot_cells];
@@ -148,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) divide_nodes(
             const i64 i = start + threadIdx.x;
             const bool mine = i < part.end;
             const int row = mine ? part.rows[i] : 0;
-            const bool left = mine && !goes_right(bins[bin_at(n_rows, row, split.feature)], split);
+            const bool left = mine && !goes_right(code_at(bins, n_rows, row, split.feature), split);
             int n_lefts;
             const int rank = block_exclusive_sum(left ? 1 : 0, warp_sums, n_lefts);
             if (left) target[left_at + rank] = row;

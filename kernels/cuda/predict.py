@@ -4,6 +4,7 @@ import functools
 
 import numpy as np
 
+from gpuboost.dtypes import N_CODES
 from gpuboost.kernels.cuda.rowwise import RowKernel
 from gpuboost.scalar.rows import (
     add_trees,
@@ -23,6 +24,30 @@ def add_binned_tree(i, bins, nodes, values, n_rows, group_features, raw):
         split = nodes[k].split
         f = split.feature
         b = bins[(f // group_features * n_rows + i) * group_features + f % group_features]
+        shift = np.uint8(0) if split.missing_left else np.uint8(1)
+        goes_right = np.uint8(b - shift) > np.uint8(split.bin - shift)
+        k = nodes[k].right if goes_right else nodes[k].left
+    raw[i] += values[k]
+
+
+def add_sparse_tree(i, begin, entries, absent, nodes, values, raw):
+    """Walk one tree on the codes of a row of a sparse matrix."""
+    k = 0
+    while nodes[k].left >= 0:
+        split = nodes[k].split
+        f = split.feature
+        first = np.int64(f) * N_CODES
+        low, high = begin[i], begin[i + 1]
+        end = high
+        while low < high:
+            middle = (low + high) // 2
+            if np.int64(entries[middle]) < first:
+                low = middle + 1
+            else:
+                high = middle
+        b = absent[f]
+        if low < end and np.int64(entries[low]) < first + N_CODES:
+            b = np.uint8(np.int64(entries[low]) - first)
         shift = np.uint8(0) if split.missing_left else np.uint8(1)
         goes_right = np.uint8(b - shift) > np.uint8(split.bin - shift)
         k = nodes[k].right if goes_right else nodes[k].left
@@ -66,6 +91,7 @@ def taken_rows(i, x, chosen, out):
 
 
 ADD_BINNED_TREE = RowKernel(add_binned_tree)
+ADD_SPARSE_TREE = RowKernel(add_sparse_tree)
 ADD_TREES = RowKernel(add_trees)
 ADD_UNSEEN_TREES = RowKernel(add_unseen_trees)
 FIND_LEAVES = RowKernel(find_leaves)

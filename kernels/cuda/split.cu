@@ -78,13 +78,29 @@ __device__ __forceinline__ Best scan_feature(
     return best;
 }
 
-// The sums of all rows, from any feature's cells.
+// The sums of all rows: of a sparse matrix the histogram has them, else they are those of any
+// feature's cells.
 __device__ __forceinline__ i64 sum_cells(const i64* cells) {
     const int lane = threadIdx.x & (WARP - 1);
     i64 sum = 0;
 #pragma unroll
     for (int k = 0; k < BINS_PER_LANE; k++) sum += cells[lane * BINS_PER_LANE + k];
     return warp_sum(sum);
+}
+
+// The cell of the values that are not stored: what the others leave of the node's sum. A warp has
+// the cells of a feature.
+template <class T>
+__device__ __forceinline__ void add_absent(T* cells, int absent, T total) {
+    const int first = (threadIdx.x & (WARP - 1)) * BINS_PER_LANE;
+    T others = 0;
+#pragma unroll
+    for (int k = 0; k < BINS_PER_LANE; k++)
+        if (first + k != absent) others += cells[k];
+    others = warp_sum(others);
+#pragma unroll
+    for (int k = 0; k < BINS_PER_LANE; k++)
+        if (first + k == absent) cells[k] = total - others;
 }
 
 extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
@@ -101,6 +117,7 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
     Split* best_splits,   // [2 * max_pairs][gridDim.y]
     const int* directions,  // [n_features], not read if nothing is constrained
     const double* bounds,   // [max_nodes][2], the same
+    const u8* absent,     // [n_features]: code of values that are not stored, if X is sparse
     int n_used,
     int n_features,
     int chunk_features,   // features of a block
@@ -115,11 +132,12 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
     const Pair pair = pairs[which];
     const bool is_root = pair.large < 0;
     const int first = blockIdx.y * chunk_features, end = min(first + chunk_features, n_used);
-    const i64 slot_cells = (i64)n_features * N_CODES;
+    const i64 slot_cells = (i64)histogram_features(n_features) * N_CODES;
+    const int root_feature = SPARSE ? n_features : features[0];
     const int n_sides = is_root ? 1 : 2;
     i64 totals[2];
     totals[0] = is_root
-        ? sum_cells(pool + (nodes[0].slot * slot_cells + (i64)features[0] * N_CODES))
+        ? sum_cells(pool + (nodes[0].slot * slot_cells + (i64)root_feature * N_CODES))
         : nodes[pair.small].sums;
     totals[1] = is_root ? 0 : nodes[pair.large].sums;
     if (is_root && blockIdx.y == 0 && threadIdx.x == 0) nodes[0].sums = totals[0];
@@ -144,6 +162,15 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
                 count_pool[large_at + k] = counts[1][k];
             }
         }
+#if SPARSE
+#pragma unroll
+        for (int side = 0; side < 2; side++) {
+            if (side >= n_sides) continue;
+            const Node& node = nodes[side == 0 ? pair.small : pair.large];
+            add_absent(cells[side], absent[f], totals[side]);
+            if (COUNT_ROWS) add_absent(counts[side], absent[f], (int)(node.end - node.begin));
+        }
+#endif
 #pragma unroll
         for (int side = 0; side < 2; side++) {  // a constant bound: the arrays stay in registers
             if (side >= n_sides) continue;
@@ -206,6 +233,7 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
     int* count_pool,
     Split* best_splits,  // [n_used]
     const int* directions, const double* bounds,  // as in scan_pairs
+    const u8* absent,    // [n_features]: code of values that are not stored, if X is sparse
     int n_features,
     int masked)
 {
@@ -218,7 +246,8 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
     // the tree is finished; else at least one node is open, and its turn below is a barrier
     if (state->n_pairs == 0) return;
     const Growth p = *growth;
-    const i64 slot_cells = (i64)n_features * N_CODES, at = (i64)f * N_CODES + bin;
+    const i64 slot_cells = (i64)histogram_features(n_features) * N_CODES,
+        at = (i64)f * N_CODES + bin;
     for (int which = 0; which < state->n_pairs; which++) {
         if (pairs[which].large < 0) continue;
         const i64 small = nodes[pairs[which].small].slot * slot_cells + at,
@@ -226,6 +255,24 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
         pool[large] -= pool[small];
         if (COUNT_ROWS) count_pool[large] -= count_pool[small];
     }
+    const bool is_root = state->n_nodes == 1;
+#if SPARSE
+    for (int i = 0; i < state->n_nodes; i++) {
+        if (!nodes[i].open) continue;
+        const i64 node_cells = nodes[i].slot * slot_cells, place = node_cells + at;
+        const i64 all = is_root ? pool[node_cells + (i64)n_features * N_CODES] : nodes[i].sums;
+        i64 others;
+        block_exclusive_sum(bin == absent[f] ? 0 : pool[place], warp_sums, others);
+        if (bin == absent[f]) pool[place] = all - others;
+        if (COUNT_ROWS) {
+            int other_rows;
+            block_exclusive_sum(bin == absent[f] ? 0 : count_pool[place], warp_counts, other_rows);
+            if (bin == absent[f])
+                count_pool[place] = (int)(nodes[i].end - nodes[i].begin) - other_rows;
+        }
+    }
+    __syncthreads();  // the cells of missing values may be among these
+#endif
     if (bin == 0) {
         any_missing = 0;
         for (int i = 0; i < state->n_nodes; i++)
@@ -234,11 +281,11 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
                 if (pool[place] != 0 || (COUNT_ROWS && count_pool[place] != 0)) any_missing = 1;
             }
     }
-    const bool is_root = state->n_nodes == 1;
     i64 root_sums = 0;
     if (is_root) {
-        const i64 root_cell = pool[nodes[0].slot * slot_cells + (i64)features[0] * N_CODES + bin];
-        block_exclusive_sum(root_cell, warp_sums, root_sums);
+        const i64* root_cells = pool + nodes[0].slot * slot_cells;
+        if (SPARSE) root_sums = root_cells[(i64)n_features * N_CODES];
+        else block_exclusive_sum(root_cells[(i64)features[0] * N_CODES + bin], warp_sums, root_sums);
         if (j == 0 && threadIdx.x == 0) nodes[0].sums = root_sums;
     }
     double gain[2] = {0.0, 0.0}, size = 0.0;

@@ -6,8 +6,9 @@ import pytest
 from gpuboost.dtypes import GROWTH, LABEL_SPLIT, NODE
 from gpuboost.kernels.cpu.leaves import (
     N_SUMS,
+    add_labelled,
     add_leaf_values,
-    add_tree,
+    add_walked,
     leaf_values,
     number_leaves,
     sum_by_labels,
@@ -61,7 +62,10 @@ def test_values_are_added_to_rows_by_label_and_to_rows_of_another_matrix(tree, r
     nodes, splits, leaf_of_label = tree
     columns = rng.integers(0, 6, (2, 100)).astype(np.uint8)
     values, raw = rng.random(5), np.ones(100)
-    add_tree(np.zeros(1, np.int64), columns, nodes, splits, leaf_of_label, values, raw)
+    walked = raw.copy()
+    add_labelled(np.zeros(1, np.int64), columns, splits, leaf_of_label, values, raw)
+    add_walked(np.zeros(1, np.int64), columns, nodes, values, walked)
+    np.testing.assert_array_equal(walked, raw)
     np.testing.assert_array_equal(raw, 1 + values[leaves_of(columns)])
     labels = np.searchsorted(leaf_of_label, leaves_of(columns)).astype(np.int32)
     again = np.ones(100)

@@ -110,6 +110,14 @@ def test_the_page_says_what_groups_of_features_take(group_features):
         assert percent == int(said)
 
 
+@pytest.mark.parametrize("file", ["split", "partition", "growth", "sparse"])
+@pytest.mark.parametrize("architecture", [75, 90])
+def test_kernels_for_sparse_matrices_do_not_spill(file, architecture):
+    source = compiler.source(file, 16, True, sparse=True)
+    _, log = compilers.compile_cubin("cu12", source, architecture, compiler.OPTIONS)
+    assert all(spilled == 0 for _, spilled, _ in compiling.usage(log).values())
+
+
 @pytest.mark.parametrize("file", compiler.FILES)
 def test_no_multiplication_is_fused_with_an_addition(file):
     assert "fma." not in compilers.compile_ptx(

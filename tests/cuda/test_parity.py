@@ -203,3 +203,19 @@ def test_the_order_of_threads_and_blocks_does_not_matter(policy, order, device):
 
     with control.configure(order=order, seed=5):
         check(20_000, 12, 5, policy, ["missing", "weights", "subsample", "bynode"])
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_sparse_matrices(policy):
+    """The same model from stored values, with eval rows and rows that are left out."""
+    from scipy.sparse import csr_array
+
+    x, y, weight = make(500, 20, 3, missing=True)
+    x[np.abs(x) < 1.2] = 0.0
+    options = {"grow_policy": policy, "subsample": 0.7, "min_samples_leaf": 3}
+    options |= {"colsample_bytree": 0.7, "eval_rows": 200}
+    dense, _ = both(x, y, 3, weight, **options)
+    sparse, cuda = both(csr_array(x), y, 3, weight, **options)
+    assert sparse.fingerprint() == dense.fingerprint()
+    assert_same(sparse, cuda)
+    np.testing.assert_array_equal(cuda.predict_proba(csr_array(x)), dense.predict_proba(x))

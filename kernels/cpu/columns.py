@@ -1,0 +1,64 @@
+"""Codes by columns, whatever they are laid out in: what partition and the walks through trees read.
+
+A dense matrix is an array of columns. A sparse one is ``SparseColumns``: the codes of the stored
+values of each row, one row after another; what is not stored has a code of its column's own. Which
+of both it is, is a type: each is compiled for itself."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+
+class SparseColumns(NamedTuple):
+    """The codes of a sparse matrix."""
+
+    begin: Any  # (n_rows + 1,) int64: where the entries of each row begin
+    entries: Any  # (n,) uint32: first[feature] + code, ascending within a row
+    first: Any  # (n_features + 1,) int64: what the entries of each feature begin with
+    absent: Any  # (n_features,) uint8: code of the values that are not stored
+
+
+def column_of(columns, feature):
+    """One column, for ``code_of``."""
+    raise NotImplementedError  # compiled code only
+
+
+def code_of(column, row):
+    """The code of a row."""
+    raise NotImplementedError  # compiled code only
+
+
+@overload(column_of, jit_options={"error_model": "numpy"})
+def _column_of(columns, feature):
+    if isinstance(columns, types.Array):
+        return lambda columns, feature: columns[feature]
+    return lambda columns, feature: (
+        columns.begin,
+        columns.entries,
+        columns.first[feature],
+        columns.first[feature + 1],
+        columns.absent[feature],
+    )
+
+
+@overload(code_of, jit_options={"error_model": "numpy"})
+def _code_of(column, row):
+    if isinstance(column, types.Array):
+        return lambda column, row: column[np.uint64(row)]
+    return _find_entry
+
+
+def _find_entry(column, row):
+    """Binary search among the entries of the row."""
+    begin, entries, first, end, absent = column
+    low, high = begin[row], begin[row + 1]
+    last = high
+    while low < high:
+        middle = (low + high) // 2
+        if entries[middle] < first:
+            low = middle + 1
+        else:
+            high = middle
+    return np.uint8(entries[low] - first) if low < last and entries[low] < end else absent

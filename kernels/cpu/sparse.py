@@ -1,0 +1,127 @@
+"""Sparse matrices: cuts and codes of their columns, and histograms that cost what is stored.
+
+A histogram has the cells of all features, one feature after another, and a last one for the sum of
+all rows. Rows add their stored values to it; what a feature does not store is the sum of all rows
+less that of its other cells, which the search puts in its place (``add_absent``). These sums are
+integers, so a sparse matrix gives the trees of the same matrix stored densely, bit for bit."""
+
+import numpy as np
+
+from gpuboost.kernels.cpu._jit import helper, kernel, prefetch, take_number
+from gpuboost.kernels.cpu.binning import distinct_values, quantile_cuts
+
+#: Rows and entries that are asked for ahead (2026-11, AMD EPYC).
+AHEAD_ROWS, AHEAD_ENTRIES = 8, np.uint64(16)
+BLOCK = 256
+
+
+def column_cuts(values, rows, weight, sampled, total, absent, max_values):
+    """Cuts of a column from its stored values, in the rows that are sampled (None: all).
+
+    ``weight`` has the share of every row, or is empty; ``total`` is that of all sampled rows.
+    ``absent`` is what is not stored: 0, or NaN.
+    """
+    share = weight[rows] if weight.size else np.ones(len(rows))
+    counted = share > 0 if sampled is None else (share > 0) & sampled[rows]
+    values, share = values[counted].astype(np.float64), share[counted]
+    absent_share = total - share.sum()  # whole numbers: exact
+    known = ~np.isnan(values)
+    values, share = values[known], share[known]
+    order = np.argsort(values, kind="stable")
+    distinct, weights = np.empty(len(values) + 1), np.empty(len(values) + 1)
+    n = distinct_values(values[order], share[order], distinct, weights)
+    if absent == 0 and absent_share > 0:
+        place = int(np.searchsorted(distinct[:n], 0.0))
+        if place < n and distinct[place] == 0:
+            weights[place] += absent_share
+        else:
+            for array, new in ((distinct, 0.0), (weights, absent_share)):
+                array[place + 1 : n + 1] = array[place:n].copy()
+                array[place] = new
+            n += 1
+    cuts = np.empty(max_values - 1)
+    return cuts[: quantile_cuts(distinct[:n], weights[:n], max_values, cuts)].copy()
+
+
+@helper
+def code_in(cuts, begin, end, value):
+    """1 + how many of the cuts from begin to end are below a value; 0 for a missing one."""
+    if np.isnan(value):
+        return np.uint8(0)
+    low, high = begin, end
+    while low < high:
+        middle = (low + high) // 2
+        if cuts[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return np.uint8(low - begin + 1)
+
+
+@kernel
+def code_entries(
+    counter,  # (1,) int64, INOUT
+    begin,  # (n_rows + 1,) int64, IN
+    column,  # (n_entries,) int32, IN: ascending within a row
+    data,  # (n_entries,) float, IN
+    cuts,  # (n,) float64, IN: those of all features
+    cut_begin,  # (n_features + 1,) int64, IN
+    first,  # (n_features + 1,) int64, IN
+    entries,  # (n_entries,) uint32, OUT: first[feature] + code
+):
+    """Codes of the stored values of all rows."""
+    n_rows = begin.shape[0] - 1
+    block = take_number(counter)
+    while block * BLOCK < n_rows:
+        for e in range(begin[block * BLOCK], begin[min((block + 1) * BLOCK, n_rows)]):
+            f = column[e]
+            code = code_in(cuts, cut_begin[f], cut_begin[f + 1], np.float64(data[e]))
+            entries[e] = first[f] + code
+        block = take_number(counter)
+
+
+@helper
+def build_sparse(columns, rows, gh, cells):
+    """Histogram of rows: their stored values, and in the last cell the sum of all."""
+    begin, entries = columns.begin, columns.entries
+    for c in range(np.uint64(cells.shape[0])):
+        cells[c] = 0
+    total = np.int64(0)
+    n = rows.shape[0]
+    last_entry = np.uint64(max(entries.shape[0], 1) - 1)
+    for i in range(n):
+        row = rows[i]
+        ahead = rows[min(i + AHEAD_ROWS, n - 1)]
+        prefetch(gh, np.uint64(ahead))
+        prefetch(entries, min(np.uint64(begin[ahead]), last_entry))
+        value = gh[row]
+        total += value
+        for e in range(np.uint64(begin[row]), np.uint64(begin[row + 1])):
+            prefetch(cells, np.uint64(entries[min(np.uint64(e) + AHEAD_ENTRIES, last_entry)]))
+            cells[np.uint64(entries[e])] += value
+    cells[cells.shape[0] - 1] = total
+
+
+@helper
+def count_sparse(columns, rows, counts):
+    """Count the rows in each cell but those of values that are not stored."""
+    begin, entries = columns.begin, columns.entries
+    for c in range(np.uint64(counts.shape[0])):
+        counts[c] = 0
+    for i in range(rows.shape[0]):
+        for e in range(begin[rows[i]], begin[rows[i] + 1]):
+            counts[entries[e]] += 1
+
+
+@helper
+def add_absent(absent, features, starts, begin, end, n_bins, total, cells):
+    """The cells of values that are not stored: what the others leave of the node's sum."""
+    for j in range(begin, end):
+        f = features[j]
+        at = starts[j]
+        place = at + absent[f]
+        cells[place] = 0
+        rest = total
+        for c in range(at, at + n_bins[f] + 1):
+            rest -= cells[c]
+        cells[place] = rest
