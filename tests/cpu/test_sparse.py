@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
@@ -17,6 +17,7 @@ from gpuboost.kernels.cpu._jit import exposed
 VALUES = st.sampled_from([0.0, 0.0, 0.0, -0.0, 1.0, -2.5, 3.0, 7.0, 7.5, np.nan, np.inf, -np.inf])
 
 
+@settings(deadline=None, max_examples=60)
 @given(arrays(np.float64, st.integers(1, 40), elements=VALUES), st.integers(2, 6), st.data())
 def test_cuts_are_those_of_the_dense_column(column, max_values, data):
     n = len(column)
