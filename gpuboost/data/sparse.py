@@ -12,7 +12,7 @@ from gpuboost.exchange import SparseRows
 
 #: Cells of a dense block: 8 MiB of float64.
 BLOCK_CELLS = 1 << 20
-#: Largest matrix that is made dense for trees and forests.
+#: Largest matrix that is made dense, in bytes.
 LARGEST_DENSE = 1 << 31
 
 
@@ -47,14 +47,20 @@ def dense_blocks(x: SparseRows, columns: np.ndarray) -> Iterator[np.ndarray]:
         yield block
 
 
-def dense_matrix(x: SparseRows) -> np.ndarray:
-    """All of it, for trees and forests, whose training does not work on stored values alone."""
+def dense_matrix(x: Any) -> Any:
+    """A sparse matrix as a dense one, for what does not work on stored values alone.
+
+    Anything else stays as it is.
+    """
+    if not isinstance(x, SparseRows):
+        return x
     n_bytes = len(x) * x.n_features * x.dtype.itemsize
     if n_bytes > LARGEST_DENSE:
         raise ValueError(
-            f"X is sparse, shape {x.shape}; trees, forests and AdaBoost make a dense matrix of it, "
-            f"which would take {n_bytes / 2**30:.1f} GiB, and {LARGEST_DENSE / 2**30:.0f} GiB are "
-            "allowed: use GPUBoostClassifier or GPUBoostRegressor, or choose some of the columns"
+            f"X is sparse, shape {x.shape}; only the training and the predictions of gradient "
+            "boosting work on stored values alone, and all else makes a dense matrix of it, "
+            f"which would take {n_bytes / 2**30:.1f} GiB: at most {LARGEST_DENSE / 2**30:.0f} GiB "
+            "are allowed. Use GPUBoostClassifier or GPUBoostRegressor, or choose some columns"
         )
     out = csr_array((x.data, x.column, x.begin), shape=x.shape).toarray()
     if np.isnan(x.absent):

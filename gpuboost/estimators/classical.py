@@ -36,7 +36,7 @@ from gpuboost.data.features import FeatureMap
 from gpuboost.data.sparse import dense_matrix
 from gpuboost.data.targets import TreeTargets
 from gpuboost.estimators.base import BaseTrees, TreesOfClasses, logarithms
-from gpuboost.exchange import FeatureMatrix, SparseRows
+from gpuboost.exchange import FeatureMatrix
 from gpuboost.model.ensemble import Ensemble, ensemble_of
 from gpuboost.model.tree import Tree
 from gpuboost.training.trees import TreeParams
@@ -145,7 +145,7 @@ class BaseClassical(BaseTrees):
             features = FeatureMap.of_table(x, self.categorical_features)
             x = features.encode(x)
         x, y = self._check_xy(x, y, multi_output=True)
-        x = dense_matrix(x) if isinstance(x, SparseRows) else x
+        x = dense_matrix(x)
         features = features or FeatureMap.of_numbers(x.shape[1])
         y = y.reshape(len(y), -1)
         one_column = y.shape[1] == 1

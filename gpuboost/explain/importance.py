@@ -18,6 +18,7 @@ from sklearn.base import clone, is_classifier
 
 from gpuboost.backend import get_backend, on_host
 from gpuboost.data.categorical import categorical_columns
+from gpuboost.data.sparse import dense_matrix
 from gpuboost.explain.out_of_bag import (
     Bagged,
     improvements_by_tree,
@@ -364,7 +365,8 @@ def _bagged(method: str, model: Any, X: Any, y: Any) -> Bagged:
             f"{method} needs a random forest with bootstrap samples; got {type(model).__name__}"
         )
     ensemble = ensemble_of(model)
-    x, y = np.ascontiguousarray(on_host(model.check_rows(X)), np.float64), np.asarray(on_host(y))
+    rows = dense_matrix(on_host(model.check_rows(X)))
+    x, y = np.ascontiguousarray(rows, np.float64), np.asarray(on_host(y))
     n_rows = len(model.bag_counts(0))
     for name, data in (("X", x), ("y", y)):
         if len(data) != n_rows:

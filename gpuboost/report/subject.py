@@ -12,6 +12,7 @@ import numpy as np
 
 from gpuboost.backend import on_host
 from gpuboost.data.checks import check_numbers, check_weight, class_codes
+from gpuboost.data.sparse import dense_matrix
 from gpuboost.model.ensemble import Ensemble, ensemble_of, on_numbers
 from gpuboost.model.tree import Tree
 
@@ -95,7 +96,7 @@ class Subject:
 
     def rows(self, X: Any, y: Any, sample_weight: Any, name: str) -> Rows:
         """Check rows to judge the model on; ``name`` is what errors call them."""
-        x = on_host((self.plain if self.encoded else self.model).check_rows(X))
+        x = dense_matrix(on_host((self.plain if self.encoded else self.model).check_rows(X)))
         weight = check_weight(on_host(sample_weight), len(x), f"sample_weight of {name}")
         table = np.asarray(on_host(y))
         table = table.reshape(len(table), -1) if table.ndim else table
