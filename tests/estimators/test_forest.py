@@ -38,7 +38,8 @@ from gpuboost.training.trees import TREES, GrowingTree, TreeGrower, TreeParams
 # independently of each other. scikit-learn excuses its own random forests from this check. Without
 # bags it holds, and is checked for extremely randomised trees.
 EXCUSED = {
-    "check_sample_weight_equivalence_on_dense_data": "weights do not change which rows are drawn"
+    f"check_sample_weight_equivalence_on_{kind}_data": "weights do not change which rows are drawn"
+    for kind in ("dense", "sparse")
 }
 
 
