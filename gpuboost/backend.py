@@ -242,6 +242,9 @@ class HostOnly(Protocol):
     ) -> list[HostArray]:
         """Cuts of each column of a sparse matrix: those of ``find_cuts`` for the same values."""
 
+    def code_sparse(self, x: SparseRows, cuts: list[HostArray], first: HostArray) -> Any:
+        """Codes of the stored values of a sparse matrix; those of feature f begin with first[f]."""
+
     def fixed_point_sum(self, values: HostArray, weight: HostArray, scale: float) -> int:
         """Exact sum of values times weights, in steps of 1 / scale."""
 

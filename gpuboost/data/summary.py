@@ -16,7 +16,7 @@ from gpuboost.scalar.fixed_point import NEAREST_ROWS
 #: 0.4 bins.
 SAMPLE_ROWS = 100_000
 
-#: Steps of the share of a row of mean weight, and of no weight: sums of 2**31 rows are exact.
+#: Steps of the share of a row of no weight: sums over all rows are exact.
 SHARE_STEPS = 2.0**20
 
 
@@ -81,7 +81,8 @@ def shares_of_bins(weight: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
     Half of the bins go to the weight and half to the rows: a row counts as its weight over the mean
     weight, plus 1. By weight alone, rows of little weight would have next to no bins, however many
     they are. Whole numbers that add up to no more than ``NEAREST_ROWS`` are numbers of rows, and
-    count as these: there a row of weight k is exactly k rows.
+    count as these: there a row of weight k is exactly k rows. Other shares are multiples of 2**-20,
+    so that they can be added up in any order.
     """
     if not weight.size or (weight == weight[0]).all():
         return np.empty(0)
@@ -92,7 +93,7 @@ def shares_of_bins(weight: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
     total = exact_sum(counted)
     if total <= NEAREST_ROWS and (counted == np.floor(counted)).all():
         return weight
-    share = np.rint((weight / total * len(counted) + 1.0) * SHARE_STEPS)
+    share = np.rint((weight / total * len(counted) + 1.0) * SHARE_STEPS) / SHARE_STEPS
     return np.where(weight > 0, share, 0.0)
 
 
