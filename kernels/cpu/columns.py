@@ -30,7 +30,7 @@ def code_of(column, row):
     raise NotImplementedError  # compiled code only
 
 
-@overload(column_of, jit_options={"error_model": "numpy"})
+@overload(column_of, jit_options={"error_model": "numpy", "_nrt": True})
 def _column_of(columns, feature):
     if isinstance(columns, types.Array):
         return lambda columns, feature: columns[feature]
