@@ -428,6 +428,8 @@ def n_threads(n_jobs: int | None) -> int:
         return max(1, min(_cores(), int(limit))) if limit.isdigit() and int(limit) > 0 else _cores()
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
         raise ValueError(f"n_jobs must be None or an integer other than 0; got {n_jobs!r}")
+    if n_jobs == 1:  # one row is predicted in less than twice the time of asking for the cores
+        return 1
     return min(int(n_jobs), _cores()) if n_jobs > 0 else max(1, _cores() + 1 + int(n_jobs))
 
 
