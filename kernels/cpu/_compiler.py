@@ -11,7 +11,7 @@ import gc
 import time
 from contextlib import contextmanager
 
-from numba.core import types
+from numba.core import ir, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
@@ -58,7 +58,10 @@ class KernelCompiler(Compiler):
             seconds = self.expected_seconds.get(func)
             if seconds is not None:
                 compilation.begins(seconds)
-            return super().compile_extra(func)
+            result = super().compile_extra(func)
+            if not self.state.flags.nrt:
+                _check_references(self.state, func.__qualname__)
+            return result
 
 
 class HelperCompiler(KernelCompiler):
@@ -68,11 +71,30 @@ class HelperCompiler(KernelCompiler):
         """Compile a function to be made part of kernels."""
         self.state.library = HelperCode(self.state.targetctx.codegen(), func.__qualname__)
         result = super().compile_extra(func)
-        returned = result.signature.return_type
-        parts = returned if isinstance(returned, types.BaseTuple) else [returned]
-        if not self.state.flags.nrt and any(isinstance(part, types.Array) for part in parts):
+        if not self.state.flags.nrt and _has_arrays(result.signature.return_type):
             raise TypeError(f"{func.__qualname__} returns an array: it must be ``allocating``")
         return result
+
+
+def _has_arrays(kind):
+    """Whether values of a type are arrays, or tuples that have some in them."""
+    if isinstance(kind, types.BaseTuple):
+        return any(_has_arrays(part) for part in kind)
+    return isinstance(kind, types.Array)
+
+
+def _check_references(state, name):
+    """Refuse a function that counts no references and is handed some: they were never given up."""
+    for block in state.func_ir.blocks.values():
+        for assigned in block.find_insts(ir.Assign):
+            call = assigned.value
+            if (
+                isinstance(call, ir.Expr)
+                and call.op == "call"
+                and isinstance(state.typemap[call.func.name], types.Dispatcher)
+                and _has_arrays(state.typemap[assigned.target.name])
+            ):
+                raise TypeError(f"{name} is handed arrays by a call: it must be ``allocating``")
 
 
 @contextmanager

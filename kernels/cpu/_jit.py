@@ -17,7 +17,7 @@ import numba
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils, serialize
-from numba.extending import intrinsic, register_jitable
+from numba.extending import intrinsic, overload, register_jitable
 
 from gpuboost.kernels.cpu._compiler import HelperCompiler, KernelCompiler
 from gpuboost.scalar import fixed_point, formulas, quantiles, rows
@@ -151,6 +151,16 @@ inlined = functools.partial(helper, forceinline=True)
 def jitable(function, **options):
     """Let kernels call a plain function, which Python and other devices use too."""
     return register_jitable(**_part_of_kernels, **options)(function)
+
+
+def by_type(function, *, views=False):
+    """A decorator: what it decorates picks the code of a helper by the types of its arguments.
+
+    ``views`` are parts of arrays that it returns. It is then written into its callers before they
+    are compiled, so that they count references to these, or do not.
+    """
+    compiled = {"error_model": "numpy", **_part_of_kernels, "_nrt": views}
+    return overload(function, jit_options=compiled, inline="always" if views else "never")
 
 
 def exposed(function):

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
-from numba.extending import overload
+
+from gpuboost.kernels.cpu._jit import by_type
 
 
 class SparseColumns(NamedTuple):
@@ -30,7 +31,7 @@ def code_of(column, row):
     raise NotImplementedError  # compiled code only
 
 
-@overload(column_of, jit_options={"error_model": "numpy", "_nrt": True})
+@by_type(column_of, views=True)
 def _column_of(columns, feature):
     if isinstance(columns, types.Array):
         return lambda columns, feature: columns[feature]
@@ -43,7 +44,7 @@ def _column_of(columns, feature):
     )
 
 
-@overload(code_of, jit_options={"error_model": "numpy"})
+@by_type(code_of)
 def _code_of(column, row):
     if isinstance(column, types.Array):
         return lambda column, row: column[np.uint64(row)]

@@ -10,10 +10,9 @@ level before it takes the best cut."""
 
 import numpy as np
 from numba import types
-from numba.extending import overload
 
 from gpuboost.dtypes import HIST_STRIDE
-from gpuboost.kernels.cpu._jit import allocating, helper, inlined, take_number
+from gpuboost.kernels.cpu._jit import allocating, by_type, helper, inlined, take_number
 from gpuboost.kernels.cpu.histogram import add, build, count_rows, subtract
 from gpuboost.kernels.cpu.rules import limits_of, node_score, score_cuts_within
 from gpuboost.kernels.cpu.scores import NO_SPLIT, larger_side_left, score_cuts
@@ -185,7 +184,7 @@ def build_range(
     raise NotImplementedError  # compiled code only
 
 
-@overload(build_range, jit_options={"error_model": "numpy"})
+@by_type(build_range)
 def _build_range(
     columns, bins, row_stride, features, begin, end, consecutive, n_bins, rows, gh, cells, counts
 ):

@@ -1,8 +1,11 @@
 """Codes are the same, whatever they are laid out in."""
 
+import sys
+
 import numba
 import numpy as np
 
+from gpuboost.kernels.cpu._jit import helper
 from gpuboost.kernels.cpu.columns import SparseColumns, code_of, column_of
 
 
@@ -29,3 +32,20 @@ def test_dense_and_sparse_columns(rng):
     sparse = SparseColumns(begin, entries.astype(np.uint32), first, absent)
     np.testing.assert_array_equal(all_codes(codes, 5, 40), codes)
     np.testing.assert_array_equal(all_codes(sparse, 5, 40), codes)
+
+
+def test_columns_are_freed():
+    """Kernels count references and helpers do not: what one takes is not left to the other."""
+
+    @helper
+    def first_code(columns):
+        return code_of(column_of(columns, 0), 0)
+
+    @numba.njit
+    def kernel(columns):
+        return first_code(columns)
+
+    codes = np.arange(6, dtype=np.uint8).reshape(2, 3)
+    before = sys.getrefcount(codes)
+    assert kernel(codes) == 0
+    assert sys.getrefcount(codes) == before

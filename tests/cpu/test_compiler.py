@@ -78,6 +78,21 @@ def test_a_helper_that_returns_an_array_counts_references():
         caller(_jit.helper(both))(x, y)
 
 
+def test_a_helper_that_counts_no_references_is_handed_none():
+    """Nobody would give them up: the array would never be freed."""
+
+    @_jit.allocating
+    def pair(x):
+        return 2, (x, np.empty(x))
+
+    def length(x):
+        return pair(x)[1][1].shape[0]
+
+    assert _jit._jit(length)(3) == 3
+    with pytest.raises(TypeError, match="length is handed arrays by a call"):
+        _jit._jit(length, _nrt=False)(3)
+
+
 @pytest.mark.parametrize("collecting", [True, False])
 def test_garbage_is_collected_afterwards_if_it_was_before(told, collecting):
     seen = []
