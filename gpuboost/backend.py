@@ -225,7 +225,12 @@ class Prediction(Protocol):
         """
 
     def apply_link(self, raw: DeviceArray, link: LinkLike) -> DeviceArray:
-        """Predictions from raw scores: numbers (n_rows,), or probabilities (n_rows, n_classes)."""
+        """Predictions from raw scores (n_scores, n_rows).
+
+        Numbers, (n_rows,) from one score and (n_rows, n_scores) from several; probabilities of
+        classes (n_rows, n_classes), or with the logistic link and several scores of labels
+        (n_rows, n_labels).
+        """
 
     def labels(self, raw: DeviceArray, classes: HostArray) -> DeviceArray:
         """The class with the highest score, the first among equals.

@@ -96,7 +96,7 @@ def describe(model: Any, kind: str) -> dict[str, Any]:
         "depth": int(max(tree.depth.max() for tree in trees)),
         "features": int(model.n_features_in_),
         "feature_names": ensemble.feature_names,
-        "outputs": int(getattr(model, "n_outputs_", 1)),
+        "outputs": ensemble.n_outputs,
         "classes": _plain(model.classes_) if hasattr(model, "classes_") else None,
         "table": None if schema is None else asdict(schema),
         "categories": {

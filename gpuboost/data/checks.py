@@ -66,6 +66,37 @@ def check_numbers(name: str, values: Any, n_rows: int) -> np.ndarray:
     return out
 
 
+def check_targets(name: str, y: Any, n_rows: int, n_outputs: int | None = None) -> np.ndarray:
+    """Targets that are numbers: (n_rows,) float64, or (n_outputs, n_rows) if y has columns.
+
+    ``n_outputs`` is how many there have to be, if that is known.
+    """
+    values = np.asarray(y)
+    n = values.shape[1] if values.ndim == 2 else 1
+    if values.ndim != 2 if n_outputs is None else n_outputs == 1:
+        return check_numbers(name, y, n_rows)
+    if n_outputs is not None and n != n_outputs:
+        raise ValueError(
+            f"{name} must have {n_outputs} columns, as y has; got shape {values.shape}"
+        )
+    of_columns = enumerate(values.T)
+    return np.stack([check_numbers(f"{name}[:, {k}]", one, n_rows) for k, one in of_columns])
+
+
+def check_labels(name: str, y: Any, n_rows: int, n_outputs: int | None = None) -> np.ndarray:
+    """Labels of rows, 1 for those that a row has: (n_labels, n_rows) float64."""
+    values = check_targets(name, y, n_rows, n_outputs)
+    other = (values != 0) & (values != 1)
+    if other.any():
+        k, row = (int(place[0]) for place in np.nonzero(other))
+        raise ValueError(
+            f"{name} with several columns must hold 0 and 1, for labels that a row does not have "
+            f"and has; got {values[k, row]} in column {k} at row {row}. For columns of other "
+            "classes, fit sklearn.multioutput.MultiOutputClassifier(GPUBoostClassifier())"
+        )
+    return values
+
+
 def refuse_sparse(name: str, values: Any) -> None:
     """Raise if targets are a sparse matrix."""
     if issparse(values):

@@ -402,6 +402,14 @@ class TrainedInRounds:
 class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
     """What boosting estimators share."""
 
+    def __sklearn_tags__(self) -> Any:
+        """Several outputs are fine, and several labels of classifiers."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = True
+        return tags
+
     evals_result_: dict[str, dict[str, list[float]]]
     best_score_: Annotated[float | None, SOMETIMES]  # with early stopping
     _combines = (("sum", False, False),)
@@ -446,7 +454,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         weight: np.ndarray,
         evals: list[tuple[Any, np.ndarray, np.ndarray]],
         objective: Objective,
-        classes: np.ndarray | None,
+        classes: list[np.ndarray] | None,
         params: BoostParams,
         row_arrays: Mapping[str, Any] | None = None,
         eval_row_arrays: Sequence[Mapping[str, Any]] | None = None,
@@ -454,12 +462,12 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         """Train; touches no attribute of the estimator.
 
         ``x`` holds numbers, in categorical columns of ``features`` those of the categories; the map
-        has no cuts yet. ``y`` holds codes of the classes, if there are any. ``row_arrays`` has the
-        further arrays of the objective for the training rows by name, ``eval_row_arrays`` those of
-        each eval set.
+        has no cuts yet. ``y`` holds codes of the classes, if there are any; of several outputs it
+        has a row each. ``row_arrays`` has the further arrays of the objective for the training rows
+        by name, ``eval_row_arrays`` those of each eval set.
         """
         eval_arrays = [
-            objective.stack_arrays(by_name, len(ey), f"the rows of eval_set[{i}]")
+            objective.stack_arrays(by_name, ey.shape[-1], f"the rows of eval_set[{i}]")
             for i, (by_name, (_, ey, _)) in enumerate(
                 zip(eval_row_arrays or [{}] * len(evals), evals, strict=True)
             )
@@ -470,10 +478,10 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         magnitude = Magnitude.of(y, weight) if objective.homogeneous else Magnitude()
         y, scaled_params = magnitude.divide(y, weight), magnitude.params(params)
         metrics = resolve_metrics(self.eval_metric, objective, classes, magnitude.exponent)
-        n_classes = 1 if classes is None else len(classes)
+        n_classes = 1 if classes is None else len(classes[0])
         rules = self._split_rules(x.shape[1], n_classes)
         with get_backend(device, self.n_jobs, cells=x.size) as backend:
-            features = features.with_cuts(Summary.of(x, weight, y), params.max_bins, backend)
+            features = features.with_cuts(Summary.of(x, weight, y.T), params.max_bins, backend)
             binned = features.matrix(x, backend, by_rows=True)
             base_score = objective.base_score(y, weight, n_classes, backend.host, row_arrays)
             sets = [
@@ -562,7 +570,11 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         return ensemble.used_rounds - 1
 
     def _check_evals(
-        self, pairs: list[tuple[Any, Any]], eval_sample_weight: Any, params: BoostParams
+        self,
+        pairs: list[tuple[Any, Any]],
+        eval_sample_weight: Any,
+        params: BoostParams,
+        n_outputs: int = 1,
     ) -> list[tuple[Any, Any, np.ndarray]]:
         """(X, y, weight) of each eval set.
 
@@ -590,7 +602,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
             refuse_mask(name, ey)
             refuse_sparse(name, ey)
             ex = self._check_x(ex, reset=False)
-            ey = self._check_eval_y(name, one_column(name, on_host(ey)), len(ex))
+            ey = self._check_eval_y(name, one_column(name, on_host(ey)), len(ex), n_outputs)
             out.append((ex, ey, check_weight(on_host(ew), len(ex), f"eval_sample_weight[{i}]")))
         return out
 

@@ -14,15 +14,26 @@ from gpuboost.backend import Backend, on_host
 from gpuboost.config import BoostParams
 from gpuboost.data.checks import (
     check_class_weight,
-    check_numbers,
+    check_labels,
+    check_targets,
     check_weight,
-    class_codes,
     weights_by_class,
 )
 from gpuboost.data.features import FeatureMap
-from gpuboost.estimators.base import BaseBoost, TreesOfClasses, logarithms
-from gpuboost.estimators.eval_sets import eval_pairs
+from gpuboost.estimators.base import (
+    BaseBoost,
+    TreesOfClasses,
+    logarithms,
+)
+from gpuboost.estimators.eval_sets import eval_pairs, one_column
 from gpuboost.estimators.members import RoundsOfTrees
+from gpuboost.estimators.outputs import (
+    eval_codes,
+    labels_as_classes,
+    labels_of_outputs,
+    scores_by_row,
+)
+from gpuboost.model.ensemble import ensemble_of
 from gpuboost.objectives.losses import OBJECTIVES
 
 DEFAULT = BoostParams()
@@ -36,8 +47,8 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
     objective : {"squared_error"}, default="squared_error"
         Loss to minimize.
     n_estimators : int, default=100
-        Number of boosting iterations. For several classes, one tree per class is grown in each
-        iteration.
+        Number of boosting iterations. For several classes or outputs, one tree for each is grown
+        in each iteration.
     learning_rate : float, default=0.1
         Step size: every leaf value is multiplied by it.
     max_depth : int or None, default=None
@@ -188,8 +199,8 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
             Numbers; NaN means missing. A CuPy array, or anything on a CUDA device that speaks
             ``__cuda_array_interface__`` or DLPack, or a cuDF frame: training is where it is, and X
             is not copied to the host.
-        y : array-like of shape (n_samples,)
-            Targets.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets; several columns are predicted together.
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights. Rows with weight 0 are ignored.
         eval_set : pair (X, y), or list or tuple of pairs, default=None
@@ -209,18 +220,18 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         params = self._check_params()
         objective = self._named_objective()
         with self._unchanged_on_error():
-            X, y = self._check_xy(X, y)
-            y = check_numbers("y", y, len(X))
+            X, y = self._check_xy(X, y, multi_output=True)
+            y = check_targets("y", one_column("y", y), len(X))
             weight = check_weight(on_host(sample_weight), len(X))
             pairs = eval_pairs(eval_set, eval_X, eval_y)
-            evals = self._check_evals(pairs, eval_sample_weight, params)
+            evals = self._check_evals(pairs, eval_sample_weight, params, len(np.atleast_2d(y)))
             features = FeatureMap.of_numbers(X.shape[1])
             fitted = self._fit_boosting(X, features, y, weight, evals, objective, None, params)
             self._set_fitted(*fitted, params)
         return self
 
-    def _check_eval_y(self, name: str, y: Any, n_rows: int) -> np.ndarray:
-        return check_numbers(name, y, n_rows)
+    def _check_eval_y(self, name: str, y: Any, n_rows: int, n_outputs: int) -> np.ndarray:
+        return check_targets(name, y, n_rows, n_outputs)
 
     def predict(self, X: Any) -> Any:
         """Predict targets.
@@ -232,7 +243,7 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predictions.
         """
         return self._predict(X, self._from_raw)
@@ -247,7 +258,7 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
 
         Yields
         ------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predictions after 1, 2, ... rounds.
         """
         yield from self._staged(X, self._from_raw)
@@ -265,8 +276,8 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         Loss to minimize. "exponential" is the loss of AdaBoost, for two classes only; it is more
         sensitive to wrong labels.
     n_estimators : int, default=100
-        Number of boosting iterations. For several classes, one tree per class is grown in each
-        iteration.
+        Number of boosting iterations. For several classes or outputs, one tree for each is grown
+        in each iteration.
     learning_rate : float, default=0.1
         Step size: every leaf value is multiplied by it.
     max_depth : int or None, default=None
@@ -321,8 +332,9 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         shape (n_samples,), or of all classes, shape (n_samples, n_classes). Lower is better unless
         it has an attribute ``greater_is_better`` that is True. If it has an argument
         ``sample_weight``, it gets the weights of the evaluation set. None means the objective.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, multiplied with ``sample_weight``.
+    class_weight : dict, list of dict, "balanced" or None, default=None
+        Weights of the classes, multiplied with ``sample_weight``; a list has one entry for each
+        output.
     importance_type : {"gain", "split", "cover"}, default="gain"
         What ``feature_importances_`` sums over the splits on a feature: their gains, their number,
         or the weight of the rows that they split.
@@ -342,8 +354,8 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes, sorted.
+    classes_ : ndarray of shape (n_classes,), or list of them
+        The classes, sorted; with several labels a list that has 0 and 1 for each.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
@@ -425,8 +437,9 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
             Numbers; NaN means missing. A CuPy array, or anything on a CUDA device that speaks
             ``__cuda_array_interface__`` or DLPack, or a cuDF frame: training is where it is, and X
             is not copied to the host.
-        y : array-like of shape (n_samples,)
-            Classes: numbers or strings.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Classes: numbers or strings. Or several labels: a column for each, with 1 in the rows
+            that have it and 0 in the others.
         sample_weight : array-like of shape (n_samples,), default=None
             Sample weights. Rows with weight 0 are ignored.
         eval_set : pair (X, y), or list or tuple of pairs, default=None
@@ -447,36 +460,44 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         check_class_weight(self.class_weight)
         binary = self._named_objective()
         with self._unchanged_on_error():
-            X, y = self._check_xy(X, y)
-            check_classification_targets(y)
-            classes, codes = np.unique(y, return_inverse=True)
+            X, y = self._check_xy(X, y, multi_output=True)
+            y = one_column("y", y)
+            if y.ndim == 1:
+                check_classification_targets(y)
+                values, codes = np.unique(y, return_inverse=True)
+                classes = [values]
+            else:
+                codes, classes = check_labels("y", y, len(X)), labels_as_classes(y)
             weight = check_weight(on_host(sample_weight), len(X))
             if self.class_weight is not None:
                 by_class = weights_by_class(self.class_weight, y)
                 weight = check_weight(
                     by_class * weight if weight.size else by_class, len(X), "class_weight"
                 )
-            if len(classes) > 2 and self.objective == "exponential":
+            n_classes = len(classes[0])
+            if n_classes > 2 and self.objective == "exponential":
                 raise ValueError(
-                    f"objective='exponential' is for two classes, y has {len(classes)}; use "
+                    f"objective='exponential' is for two classes, y has {n_classes}; use "
                     "objective='log_loss' or AdaBoostClassifier"
                 )
-            objective = binary if len(classes) == 2 else OBJECTIVES["multi_log_loss"]
-            if len(classes) == 1:
+            objective = binary if n_classes == 2 else OBJECTIVES["multi_log_loss"]
+            if n_classes == 1:
                 objective = replace(OBJECTIVES["one_class"], metric=binary.metric)
             pairs = eval_pairs(eval_set, eval_X, eval_y)
-            evals = [
-                (ex, class_codes(name, ey, classes).astype(np.float64), ew)
-                for ex, (name, ey), ew in self._check_evals(pairs, eval_sample_weight, params)
-            ]
+            checked = self._check_evals(pairs, eval_sample_weight, params, len(classes))
+            evals = [(ex, eval_codes(name, ey, classes), ew) for ex, (name, ey), ew in checked]
             features = FeatureMap.of_numbers(X.shape[1])
             ensemble, history = self._fit_boosting(
                 X, features, codes.astype(np.float64), weight, evals, objective, classes, params
             )
-            self._set_fitted(replace(ensemble, classes=[classes]), history, params)
+            self._set_fitted(replace(ensemble, classes=classes), history, params)
         return self
 
-    def _check_eval_y(self, name: str, y: Any, n_rows: int) -> tuple[str, np.ndarray]:
+    def _check_eval_y(
+        self, name: str, y: Any, n_rows: int, n_outputs: int
+    ) -> tuple[str, np.ndarray]:
+        if n_outputs > 1:
+            return name, check_labels(name, y, n_rows, n_outputs)
         y = np.asarray(y)
         if y.shape != (n_rows,):
             raise ValueError(
@@ -485,7 +506,8 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         return name, y
 
     def _labels(self, backend: Backend, raw: Any) -> Any:
-        return backend.labels(raw, self.classes_)
+        ensemble = ensemble_of(self)
+        return labels_of_outputs(backend, raw, ensemble.first_channel, ensemble.classes or [])
 
     def decision_function(self, X: Any) -> Any:
         """Raw scores.
@@ -497,9 +519,9 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
 
         Returns
         -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Log odds of the second of two classes (half of them with the exponential objective), or
-            a score for each class.
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
+            Log odds of the second of two classes (half of them with the exponential objective), a
+            score for each class, or the log odds of each label.
         """
         return self._predict(X, scores_by_row)
 
@@ -513,8 +535,8 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of ``classes_``.
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
+            Probabilities, in the order of ``classes_``; or of each label, that a row has it.
         """
         return self._predict(X, self._from_raw)
 
@@ -528,7 +550,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
             Logarithms of what ``predict_proba`` returns; minus infinity for a probability of 0.
         """
         return self._predict(
@@ -545,9 +567,9 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
-            The most probable class of each row; for rows on a device a CuPy array, unless the
-            classes are not numbers.
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+            The most probable class of each row, or 1 for each label that it rather has than not;
+            for rows on a device a CuPy array, unless the classes are not numbers.
         """
         return self._predict(X, self._labels)
 
@@ -561,7 +583,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
 
         Yields
         ------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_labels)
             What ``decision_function`` returns, after 1, 2, ... rounds.
         """
         yield from self._staged(X, scores_by_row)
@@ -576,7 +598,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
 
         Yields
         ------
-        ndarray of shape (n_samples, n_classes)
+        ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
             Probabilities after 1, 2, ... iterations.
         """
         yield from self._staged(X, self._from_raw)
@@ -591,12 +613,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
 
         Yields
         ------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
             Classes after 1, 2, ... iterations.
         """
         yield from self._staged(X, self._labels)
-
-
-def scores_by_row(_: Backend, raw: Any) -> Any:
-    """Raw scores (n_channels, n_rows) as (n_rows,) or (n_rows, n_channels)."""
-    return raw[0] if len(raw) == 1 else raw.T.copy()

@@ -36,6 +36,7 @@ from gpuboost.data.features import FeatureMap
 from gpuboost.data.sparse import dense_matrix
 from gpuboost.data.targets import TreeTargets
 from gpuboost.estimators.base import BaseTrees, TreesOfClasses, logarithms
+from gpuboost.estimators.outputs import labels_of_outputs
 from gpuboost.exchange import FeatureMatrix
 from gpuboost.model.ensemble import Ensemble, ensemble_of
 from gpuboost.model.tree import Tree
@@ -305,20 +306,8 @@ class SeveralLabels(TreesOfClasses):
         return tags
 
     def _predictions(self, backend: Backend, raw: Any) -> Any:
-        classes = ensemble_of(self).classes or []
-        edges = pairwise(ensemble_of(self).first_channel)
-        labels = [
-            backend.labels(raw[a:b], values) for (a, b), values in zip(edges, classes, strict=True)
-        ]
-        if len(labels) == 1:
-            return labels[0]
-        if any(device_of(of_output) is None for of_output in labels):
-            return np.stack([on_host(of_output) for of_output in labels], axis=1)
-        dtype = np.result_type(*(of_output.dtype for of_output in labels))
-        out = backend.empty((len(labels[0]), len(labels)), dtype)
-        for o, of_output in enumerate(labels):
-            out[:, o] = of_output
-        return out
+        ensemble = ensemble_of(self)
+        return labels_of_outputs(backend, raw, ensemble.first_channel, ensemble.classes or [])
 
     def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class.

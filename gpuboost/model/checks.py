@@ -44,8 +44,9 @@ def _check_channels(ensemble: Ensemble) -> None:
         f"there are {widths} classes for {n_outputs} outputs, which need 1 at least",
     )
     if classes is not None and not ensemble.shares:
+        need(n_outputs == 1 or set(widths) == {2}, f"labels have {widths} classes, not two each")
         link = "logistic" if widths[0] == 2 else "softmax"
-        widths[0] -= widths[0] == 2
+        widths = [width - (width == 2) for width in widths]
     need(ensemble.link.name == link, f"the link is {ensemble.link.name!r}, not {link!r}")
     need(
         ensemble.first_channel.tolist() == [0, *np.cumsum(widths)]

@@ -62,10 +62,18 @@ class Ensemble:
 
     @classmethod
     def boosted(
-        cls, trees: list[Tree], base_score: np.ndarray, features: FeatureMap, link: Link = IDENTITY
+        cls,
+        trees: list[Tree],
+        base_score: np.ndarray,
+        features: FeatureMap,
+        link: Link = IDENTITY,
+        n_outputs: int = 1,
     ) -> Ensemble:
-        """Trees of gradient boosting, one for each output in turn."""
-        first_channel = np.array([0, len(base_score)], np.int32)
+        """Trees of gradient boosting, one for each channel in turn, or of all channels each.
+
+        One output may have several channels; of several outputs each has one.
+        """
+        first_channel = np.linspace(0, len(base_score), n_outputs + 1).astype(np.int32)
         return cls(trees, base_score, features, first_channel, np.ones(len(trees)), link=link)
 
     @classmethod

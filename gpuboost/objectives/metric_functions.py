@@ -23,15 +23,15 @@ class MetricFunction:
         ``function(y, prediction)``, or a scikit-learn scorer.
     link : Link
         How raw scores become predictions.
-    classes : ndarray or None
-        The classes, in the order of their codes; None: y holds numbers.
+    classes : list of ndarray or None
+        The classes of each output, in the order of their codes; None: y holds numbers.
     exponent : int
         Predictions and targets are to be multiplied by two to this power.
     """
 
     function: Callable[..., Any]
     link: Link
-    classes: np.ndarray | None
+    classes: list[np.ndarray] | None
     exponent: int
 
     @property
@@ -59,22 +59,31 @@ class MetricFunction:
         return bool(says)
 
     def __call__(self, backend: Any, y: np.ndarray, raw: np.ndarray, weight: np.ndarray) -> float:
-        """The metric, from copies on the host."""
-        prediction = backend.apply_link(raw, self.link)
+        """The metric, from copies on the host.
+
+        Several outputs are columns, as users write them.
+        """
+        several = y.ndim == 2
+        y, prediction = y.T, backend.apply_link(raw, self.link)
         if self.exponent:
             y, prediction = np.ldexp(y, self.exponent), np.ldexp(prediction, self.exponent)
         weighted = {"sample_weight": weight} if weight.size and self._takes_weights() else {}
         if not self.is_scorer:
-            if self.link.name == "logistic":
+            if self.link.name == "logistic" and not several:
                 prediction = prediction[:, 1]
             return self._number(self.function(y, prediction, **weighted))
         rows = np.empty((len(y), 0))
         if self.classes is None:
             return self._number(self.function(_Predicted(prediction), rows, y, **weighted))
-        decision = raw[0] * self.link.scale if self.link.name == "logistic" else raw.T
-        predicted = _PredictedClasses(prediction, decision, self.classes)
-        labels = self.classes[y.astype(np.intp)]
-        return self._number(self.function(predicted, rows, labels, **weighted))
+        decision = raw.T * self.link.scale if self.link.name == "logistic" else raw.T
+        if several:
+            label = np.stack([c[of] for c, of in zip(self.classes, _codes(y).T, strict=True)], 1)
+            predicted = _PredictedLabels(prediction, decision, self.classes)
+        else:
+            label = self.classes[0][_codes(y)]
+            decision = decision[:, 0] if self.link.name == "logistic" else decision
+            predicted = _PredictedClasses(prediction, decision, self.classes[0])
+        return self._number(self.function(predicted, rows, label, **weighted))
 
     def _takes_weights(self) -> bool:
         function = getattr(self.function, "_score_func", self.function)
@@ -99,6 +108,10 @@ class MetricFunction:
                 f"eval_metric {self.name!r} must return a number; got {value!r:.200} of type "
                 f"{type(value).__name__}"
             ) from error
+
+
+def _codes(y: np.ndarray) -> np.ndarray:
+    return y.astype(np.intp)
 
 
 def _name_of(function: Any) -> str:
@@ -154,3 +167,12 @@ class _PredictedClasses(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Any:
         """Log odds, or a score for each class."""
         return self.decision
+
+
+class _PredictedLabels(_PredictedClasses):
+    """What a scorer sees of a classifier of several labels."""
+
+    def predict(self, X: Any) -> Any:
+        """1 for the labels that a row rather has than not."""
+        columns = (self.decision.T > 0).astype(np.intp)
+        return np.stack([c[of] for c, of in zip(self.classes, columns, strict=True)], axis=1)

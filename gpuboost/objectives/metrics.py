@@ -33,17 +33,43 @@ class Score:
 
 
 @dataclass(frozen=True)
+class MeanScore:
+    """The mean of a metric over several outputs."""
+
+    parts: tuple[Any, ...]
+
+    def ready(self) -> bool:
+        """Whether ``value`` returns at once."""
+        return all(part.ready() for part in self.parts)
+
+    def value(self) -> float:
+        """The value."""
+        return sum(float(part.value()) for part in self.parts) / len(self.parts)
+
+
+@dataclass(frozen=True)
 class Metric:
     """A named metric.
 
-    ``score`` maps a backend's arrays (y, raw, weight, further arrays) and the backend to a score,
-    which is NaN where the metric is not defined: ``needs`` says what it needs.
+    ``of_output`` maps a backend's arrays (y, raw, weight, further arrays) and the backend to a
+    score, which is NaN where the metric is not defined: ``needs`` says what it needs. With
+    ``sees_all`` it is given all outputs, else one of them.
     """
 
     name: str
-    score: Callable[..., Any]
+    of_output: Callable[..., Any]
     higher_is_better: bool = False
     needs: str = ""
+    sees_all: bool = False
+
+    def score(self, y: Any, raw: Any, weight: Any, arrays: Any, backend: Any) -> Any:
+        """The score; of several outputs, which y has a row for each of, the mean."""
+        if self.sees_all or y.ndim == 1:
+            return self.of_output(y, raw, weight, arrays, backend)
+        parts = (
+            self.of_output(y[k], raw[k : k + 1], weight, arrays, backend) for k in range(len(raw))
+        )
+        return MeanScore(tuple(parts))
 
 
 @dataclass(frozen=True)
@@ -160,12 +186,13 @@ ROW_METRICS = (
 
 
 def resolve_metrics(
-    eval_metric: Any, objective: Any, classes: np.ndarray | None = None, exponent: int = 0
+    eval_metric: Any, objective: Any, classes: list[np.ndarray] | None = None, exponent: int = 0
 ) -> list[Metric]:
     """Metrics named by ``eval_metric`` (a name, a function, a scorer, a list of them, or None).
 
     They are ready to be called on raw scores of the objective, and no two have the same name.
-    Functions see the classes, and everything sees targets and scores times two to the exponent.
+    Functions see the classes of the outputs, and everything sees targets and scores times two to
+    the exponent.
     """
     chosen = eval_metric if isinstance(eval_metric, (list, tuple)) else [eval_metric]
     if not chosen:
@@ -180,13 +207,14 @@ def resolve_metrics(
     return metrics
 
 
-def _resolve(one: Any, objective: Any, classes: np.ndarray | None, exponent: int) -> Metric:
+def _resolve(one: Any, objective: Any, classes: list[np.ndarray] | None, exponent: int) -> Metric:
     if callable(one):
         function = MetricFunction(one, objective.link, classes, exponent)
-        return Metric(function.name, _on_host(function), function.greater_is_better)
+        higher = function.greater_is_better
+        return Metric(function.name, _on_host(function), higher, sees_all=True)
     name = objective.metric if one is None else one
     rows, link = objective.metrics, objective.link
-    with_auc = link.name == "logistic" or (classes is not None and len(classes) == 1)
+    with_auc = link.name == "logistic" or (classes is not None and len(classes[0]) == 1)
     known = [*rows, *(["auc"] if with_auc else [])]
     if not isinstance(name, str) or name not in known:
         raise ValueError(

@@ -127,9 +127,14 @@ class Objective:
         backend: Any,
         row_arrays: Mapping[str, Any] | None = None,
     ) -> np.ndarray:
-        """The best constants."""
-        arrays = self.stack_arrays(row_arrays, len(y))
-        return self.base(y, weight, n_classes, backend, *arrays, *self.values)
+        """The best constants; ``y`` is (n_rows,), or (n_outputs, n_rows) for several outputs."""
+        arrays = self.stack_arrays(row_arrays, y.shape[-1])
+        return np.concatenate(
+            [
+                self.base(of_output, weight, n_classes, backend, *arrays, *self.values)
+                for of_output in np.atleast_2d(y)
+            ]
+        )
 
     def value_of_leaf(
         self, y: np.ndarray, raw: np.ndarray, weight: np.ndarray, arrays: np.ndarray

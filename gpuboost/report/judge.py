@@ -135,10 +135,19 @@ def rounds_on_rows(subject: Subject, rows: Rows) -> tuple[str, list[float], int]
     numbers = subject.outputs[0].classes is None
     name, score = ("RMSE", scores.rmse) if numbers else ("log loss", scores.log_loss)
     stages = getattr(subject.plain, "staged_predict" if numbers else "staged_predict_proba", None)
-    if stages is None or len(subject.outputs) > 1:
+    if stages is None:
         return None
-    rows = rows.sample(affordable(len(subject.trees)))
-    return name, [score(rows.y[0], stage, rows.weight) for stage in stages(rows.x)], len(rows)
+    rows, several = rows.sample(affordable(len(subject.trees))), len(subject.outputs) > 1
+
+    def mean_over_outputs(stage: np.ndarray) -> float:
+        parts = [stage]
+        if several:  # of each label the stage has one probability
+            parts = list(stage.T if numbers else np.stack([1.0 - stage.T, stage.T], axis=-1))
+        return float(
+            np.mean([score(*pair, rows.weight) for pair in zip(rows.y, parts, strict=True)])
+        )
+
+    return name, [mean_over_outputs(stage) for stage in stages(rows.x)], len(rows)
 
 
 def affordable(n_trees: int) -> int:

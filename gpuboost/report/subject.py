@@ -121,7 +121,12 @@ class Subject:
         if self.outputs[0].classes is None:
             return [Answer(column.astype(np.float64), None) for column in predicted]
         shares = self.plain.predict_proba(x)
-        by_output = shares if isinstance(shares, list) else [shares]
+        if isinstance(shares, list):
+            by_output = shares
+        elif len(self.outputs) == 1:
+            by_output = [shares]
+        else:  # of each label, that a row has it
+            by_output = [np.stack([1.0 - share, share], axis=1) for share in shares.T]
         return [
             Answer(class_codes("the prediction", column, output.classes), of_output)  # type: ignore[arg-type]
             for output, column, of_output in zip(self.outputs, predicted, by_output, strict=True)

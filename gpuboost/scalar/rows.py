@@ -177,6 +177,12 @@ def logistic(i: int, raw: Any, scale: float, out: Any) -> None:
     out[i, 1] = p
 
 
+def logistic_of_each(i: int, raw: Any, scale: float, out: Any) -> None:
+    """Probabilities of several labels; each score times the scale is the log odds of its label."""
+    for k in range(raw.shape[0]):
+        out[i, k] = sigmoid(scale * raw[k, i])
+
+
 def softmax(i: int, raw: Any, out: Any) -> None:
     """Class probabilities of a row from its scores, (n_classes, n_rows)."""
     for k in range(raw.shape[0]):

@@ -105,13 +105,17 @@ class EvalSet:
         backend: Backend,
     ) -> EvalSet:
         """An eval set before the first round."""
-        raw = np.repeat(base_score[:, None], len(y), axis=1)
+        raw = np.repeat(base_score[:, None], y.shape[-1], axis=1)
         put = backend.put
         return cls(name, binned, put(y), put(weight), put(raw), put(arrays))
 
 
 class Booster:
-    """Grows one tree after another on one binned training set."""
+    """Grows one tree after another on one binned training set.
+
+    ``y`` is (n_rows,), or (n_outputs, n_rows) for several outputs, each of which is an objective of
+    its own.
+    """
 
     def __init__(
         self,
@@ -129,7 +133,7 @@ class Booster:
     ) -> None:
         self.feature_map, self.binned = features, binned
         self.objective, self.params, self.seed, self.backend = objective, params, seed, backend
-        n_rows, n_outputs, n_features = len(y), len(base_score), len(features)
+        n_rows, n_outputs, n_features = y.shape[-1], len(base_score), len(features)
         usable = (
             np.arange(n_rows, dtype=ROW)
             if not weight.size
@@ -145,6 +149,7 @@ class Booster:
         self.grower = backend.make_grower(binned, self.limits, rules)
         self.usable = backend.put(usable)
         self.y, self.weight = backend.put(y), backend.put(weight)
+        self.several = y.ndim == 2
         self.raw = backend.put(np.repeat(base_score[:, None], n_rows, axis=1))
         arrays = objective.stack_arrays(row_arrays, n_rows)
         groups = objective.group_rows(row_arrays, usable, n_rows)
@@ -176,17 +181,7 @@ class Booster:
         """One boosting round: a tree for each output, added to all raw scores."""
         backend, params = self.backend, self.params
         sums = self.sums[number % len(self.sums)]
-        backend.gradients(
-            self.objective,
-            self.y,
-            self.raw,
-            self.weight,
-            self.arrays,
-            self.groups,
-            self.g,
-            self.h,
-            sums,
-        )
+        self._compute_gradients(sums)
         if self.in_step:
             self.check_gradients(number + 1)
         rows = self.usable
@@ -198,9 +193,11 @@ class Booster:
                 self.sampled,
             )
         for k in range(len(self.raw)):
+            # each of several outputs has the trees that it would have alone
+            turn = 0 if self.several else k
             keys = (
-                backend.mix_key(self.seed, COLUMNS, number, k),
-                backend.mix_key(self.seed, ROUNDING, number, k),
+                backend.mix_key(self.seed, COLUMNS, number, turn),
+                backend.mix_key(self.seed, ROUNDING, number, turn),
             )
             backend.begin_tree(sums, k, self.rooms, keys, self.growth)
             backend.quantize(self.g[k], self.h[k], self.weight, self.growth, self.nearest, self.gh)
@@ -216,10 +213,28 @@ class Booster:
             for e in evals:
                 self.grower.add_tree(e.binned, e.raw[k])
 
+    def _compute_gradients(self, sums: DeviceArray) -> None:
+        """Gradients and hessians of all outputs, and their sums."""
+        whole = slice(None)
+        parts = [slice(k, k + 1) for k in range(len(self.raw))] if self.several else [whole]
+        for part in parts:
+            self.backend.gradients(
+                self.objective,
+                self.y[part.start] if self.several else self.y,
+                self.raw[part],
+                self.weight,
+                self.arrays,
+                self.groups,
+                self.g[part],
+                self.h[part],
+                sums[part],
+            )
+
     def _replace_leaf_values(self, rows: DeviceArray, number: int, k: int) -> None:
         """Leaf values that the objective computes from the rows of each leaf."""
         objective, learning_rate = self.objective, float(self.params.learning_rate)
         y, weight, arrays = self.host_rows
+        y = y[k] if self.several else y
         raw = self.backend.to_host(self.raw[k])
 
         def value_of_rows(leaf: np.ndarray) -> float:
@@ -457,7 +472,8 @@ def boost(
     trees += booster.take_trees(everything=True)
     del trees[watch.n_seen * len(base_score) :]
     features, link = booster.feature_map.without_cuts(), booster.objective.link
-    ensemble = Ensemble.boosted(trees, base_score, features, link)
+    n_outputs = len(base_score) if booster.several else 1
+    ensemble = Ensemble.boosted(trees, base_score, features, link, n_outputs)
     return ensemble, History(watch.results, watch.best_round, watch.best_score)
 
 

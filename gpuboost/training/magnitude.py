@@ -30,9 +30,11 @@ class Magnitude:
 
     @classmethod
     def of(cls, y: np.ndarray, weight: np.ndarray) -> Magnitude:
-        """From the largest target of a row that has a weight."""
-        counted = y[weight > 0] if weight.size else y
+        """From the largest target of a row that has a weight, of all outputs together."""
+        counted = y[..., weight > 0] if weight.size else y
         largest = float(np.abs(counted).max(initial=0.0))
+        if y.ndim == 2:
+            _check_sizes(np.abs(counted).max(axis=1, initial=0.0))
         exponent = math.frexp(largest)[1] - 1
         far = largest > 0 and abs(exponent) > LARGEST_EXPONENT
         return cls(exponent if far else 0)
@@ -66,6 +68,19 @@ class Magnitude:
             ]
             base_score = np.ldexp(ensemble.base_score, self.exponent)
         return replace(ensemble.with_trees(trees), base_score=base_score)
+
+
+def _check_sizes(largest: np.ndarray) -> None:
+    """Raise if outputs are of so different sizes that no one unit does for all."""
+    exponent = np.frexp(largest)[1]
+    too_small = (largest > 0) & (exponent.max() - exponent > 2 * LARGEST_EXPONENT)
+    if too_small.any():
+        small, large = int(too_small.argmax()), int(largest.argmax())
+        raise ValueError(
+            f"columns of y are of too different sizes: the largest absolute value of column "
+            f"{small} is {float(largest[small])!r}, that of column {large} "
+            f"{float(largest[large])!r}; multiply columns by constants"
+        )
 
 
 def _shifted(value: float, exponent: int) -> float:

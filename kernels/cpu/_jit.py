@@ -194,6 +194,7 @@ for _function in (
     rows.add_tree,
     rows.add_trees,
     rows.logistic,
+    rows.logistic_of_each,
     rows.shares_of_powers,
     rows.softmax,
 ):

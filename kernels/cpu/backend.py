@@ -492,13 +492,16 @@ class CpuBackend:
         return out
 
     def apply_link(self, raw: DeviceArray, link: LinkLike) -> DeviceArray:
-        """Predictions from raw scores: numbers (n_rows,), or probabilities (n_rows, n_classes)."""
+        """Predictions from raw scores, by rows: see ``gpuboost.backend.Prediction``."""
+        n_scores, n_rows = raw.shape
         if link.name == "identity":
-            return raw[0]
-        n_outputs, n_rows = raw.shape
-        out = np.empty((n_rows, 2 if link.name == "logistic" else n_outputs))
-        if link.name == "logistic":
+            return raw[0] if n_scores == 1 else raw.T.copy()
+        one_score = link.name == "logistic" and n_scores == 1
+        out = np.empty((n_rows, 2 if one_score else n_scores))
+        if one_score:
             predict.binary_probabilities(raw, link.scale, out)
+        elif link.name == "logistic":
+            predict.label_probabilities(raw, link.scale, out)
         else:
             predict.class_probabilities(raw, out)
         return out

@@ -19,7 +19,7 @@ import numpy as np
 
 from gpuboost.kernels.cpu._jit import helper, jitable, kernel, take_number
 from gpuboost.kernels.cpu.binning import bin_rows
-from gpuboost.scalar.rows import add_trees, logistic, softmax
+from gpuboost.scalar.rows import add_trees, logistic, logistic_of_each, softmax
 
 #: Rows of a block: labels and the columns of a few dozen features stay in the nearest caches.
 BLOCK = 1024
@@ -194,6 +194,17 @@ def binary_probabilities(
     """Probabilities of two classes from scores that are log odds when multiplied by the scale."""
     for i in range(raw.shape[1]):
         logistic(i, raw, scale, out)
+
+
+@kernel
+def label_probabilities(
+    raw,  # (n_labels, n_rows) float64, IN
+    scale,
+    out,  # (n_rows, n_labels) float64, OUT
+):
+    """Probabilities of several labels, each from a score of its own."""
+    for i in range(raw.shape[1]):
+        logistic_of_each(i, raw, scale, out)
 
 
 @kernel

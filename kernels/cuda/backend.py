@@ -548,12 +548,14 @@ class CudaBackend:
         """Predictions, where the raw scores are."""
         if _on_host(raw):
             return self.host.apply_link(raw, link)
+        n_scores, n_rows = raw.shape
         if link.name == "identity":
-            return raw[0]
-        n_classes = 2 if link.name == "logistic" else raw.shape[0]
-        out = self.empty((raw.shape[1], n_classes), np.float64)
+            return raw[0] if n_scores == 1 else raw.T.copy()
+        one_score = link.name == "logistic" and n_scores == 1
+        out = self.empty((n_rows, 2 if one_score else n_scores), np.float64)
         if link.name == "logistic":
-            predict.LOGISTIC(raw.shape[1], raw, np.float64(link.scale), out)
+            kernel = predict.LOGISTIC if one_score else predict.LOGISTIC_OF_EACH
+            kernel(n_rows, raw, np.float64(link.scale), out)
         else:
             predict.SOFTMAX(raw.shape[1], raw, out)
         return out

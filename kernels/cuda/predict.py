@@ -11,6 +11,7 @@ from gpuboost.scalar.rows import (
     add_unseen_trees,
     find_leaves,
     logistic,
+    logistic_of_each,
     medians_of_row,
     softmax,
     walk,
@@ -98,6 +99,7 @@ FIND_LEAVES = RowKernel(find_leaves)
 MEDIANS = RowKernel(medians)
 TAKE_ROWS = RowKernel(taken_rows)
 LOGISTIC = RowKernel(logistic)
+LOGISTIC_OF_EACH = RowKernel(logistic_of_each)
 SOFTMAX = RowKernel(softmax)
 LABELS = RowKernel(labels)
 #: The kernel of any other function of a row.

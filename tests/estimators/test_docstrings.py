@@ -69,8 +69,8 @@ ALLOWED = {
     ),
     "class_weight": (
         [
-            of_classes(*BOOSTING, *ADABOOST),
-            of_classes(*TREES),
+            of_classes(*BOOSTING, *TREES),
+            of_classes(*ADABOOST),
             of_classes(*FORESTS),
         ],
         "lists are for several outputs, balanced bags for forests",
