@@ -24,7 +24,7 @@ from gpuboost import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from gpuboost.kernels.cuda import backend, compiler, gradients, tree_steps
+from gpuboost.kernels.cuda import backend, compiler, gradients, grower, tree_steps
 from gpuboost.kernels.emulation import control
 from gpuboost.kernels.emulation import cupy_stand_in as cupy
 from gpuboost.kernels.emulation.ptx import device as ptx_device
@@ -67,9 +67,16 @@ PENALTIES = {
 DRAWN_COLUMNS = {"colsample_bytree": 0.8, "colsample_bylevel": 0.8, "colsample_bynode": 0.8}
 
 
-def boosting(classes, *, n=1500, missing=True, weighted=False, evals=(), **options):
+#: More features than blocks and warps take in one turn.
+WIDE = {"n": 300, "n_features": 170}
+MONOTONE = {"monotone_constraints": {0: 1, 5: -1}}
+
+
+def boosting(
+    classes, *, n=1500, n_features=18, missing=True, weighted=False, evals=(), held=400, **options
+):
     def fit(device):
-        x, signal, weight = data(n)
+        x, signal, weight = data(n, n_features)
         x = x if missing else np.nan_to_num(x)
         y = targets(signal, classes)
         kind = GPUBoostClassifier if classes else GPUBoostRegressor
@@ -77,7 +84,7 @@ def boosting(classes, *, n=1500, missing=True, weighted=False, evals=(), **optio
         if evals:
             every["eval_metric"] = list(evals)
         model = kind(device=device, **every)
-        held_out = {"eval_set": (x[:400], y[:400])} if evals else {}
+        held_out = {"eval_set": (x[:held], y[:held])} if evals else {}
         model.fit(x, y, sample_weight=weight if weighted else None, **held_out)
         return model.fingerprint(), model.evals_result_
 
@@ -90,19 +97,31 @@ def rounded_at_random(device):
         return boosting(0, max_depth=3, weighted=True)(device)
 
 
-def stored_values(device):
+def stored_values(*every, **rules):
     """A sparse matrix, with rows that are left out and rows that are evaluated."""
-    x, signal, _ = data(900)
-    x = csr_array(np.where(np.abs(x) < 1.0, 0.0, x))
-    answers = []
-    for options in (
-        {"max_depth": 3, "min_samples_leaf": 3, "subsample": 0.8},
-        {"grow_policy": "symmetric", "max_depth": 3},
-    ):
-        model = GPUBoostRegressor(n_estimators=2, random_state=3, device=device, **options)
-        model.fit(x, signal, eval_set=(x[:300], signal[:300]))
-        answers += [model.fingerprint(), model.evals_result_]
-    return answers
+
+    def fit(device):
+        x, signal, weight = data(500, 170)
+        x = csr_array(np.where(np.abs(x) < 1.0, 0.0, x))
+        answers = []
+        for options in every:
+            model = GPUBoostRegressor(
+                n_estimators=2, random_state=3, device=device, **options, **rules
+            )
+            model.fit(x, signal, sample_weight=weight, eval_set=(x[:300], signal[:300]))
+            answers += [model.fingerprint(), model.evals_result_]
+        return answers
+
+    return fit
+
+
+def small_tiles(device):
+    """Rows over many tiles: of nodes, of leaves, of rows that are drawn and of sorted rows."""
+    with mock.patch.object(grower, "MIN_TILE_ROWS", 256):
+        return [
+            boosting(2, evals=["auc"], held=1500, max_depth=4, n_estimators=2, **more)(device)
+            for more in ({"weighted": True, "min_samples_leaf": 3}, {"subsample": 0.7})
+        ]
 
 
 def little_shared_memory(device):
@@ -150,7 +169,7 @@ def classical(kind, classes, *, n=500, missing=True, weighted=True, outputs=1, *
             y = np.stack([np.roll(y, k) for k in range(outputs)], axis=1)
         every = {"max_depth": 4, "max_bins": 60, "random_state": 3, "device": device, **options}
         model = kind(**every).fit(x, y, sample_weight=weight if weighted else None)
-        return model.fingerprint(), model.predict(x).tobytes()
+        return model.fingerprint(), predicted(model, x)
 
     return fit
 
@@ -167,17 +186,28 @@ def with_categories(kind, classes, *, rows=300, outputs=1, weighted=False, **opt
         y = np.stack([y, np.round(y)], axis=1) if outputs == 2 else y
         model = kind(random_state=1, max_depth=3, device=device, **options)
         model.fit(x, y, sample_weight=weight if weighted else None)
-        return model.fingerprint(), model.predict(x).tobytes()
+        return model.fingerprint(), predicted(model, x)
 
     return fit
 
 
+def predicted(model, x):
+    """What it says of rows, even if they are few, where the model was trained."""
+    with mock.patch.object(backend, "FEW_ROWS", 100):
+        return model.predict(x).tobytes()
+
+
 def large_nodes(device):
     """Nodes of many rows are divided among blocks."""
-    with mock.patch.object(tree_steps, "TILE_ROWS", 100):
+    categories = {"categorical_features": [2, 3], "splitter": "hist"}
+    with mock.patch.object(tree_steps, "TILE_ROWS", 50):
         return [
-            classical(kind, classes, **FOREST)(device)
-            for kind, classes in ((RandomForestClassifier, 3), (ExtraTreesRegressor, 0))
+            *(
+                classical(kind, classes, **FOREST)(device)
+                for kind, classes in ((RandomForestClassifier, 6), (ExtraTreesRegressor, 0))
+            ),
+            with_categories(DecisionTreeRegressor, 0, **categories)(device),
+            classical(DecisionTreeClassifier, 3, splitter="random", max_bins=256)(device),
         ]
 
 
@@ -244,8 +274,40 @@ BOOSTING = {
         n_estimators=2, **DRAWN_COLUMNS,
     ),
     "symmetric, classes, rows counted, drawn columns": boosting(
-        3, grow_policy="symmetric", max_depth=3, min_samples_leaf=5,
-        evals=("mlogloss", "merror"), n_estimators=2, **DRAWN_COLUMNS,
+        7, grow_policy="symmetric", max_depth=3, min_samples_leaf=5, n=700,
+        evals=("mlogloss", "merror"), n_estimators=1, **DRAWN_COLUMNS,
+    ),
+    "many features, depthwise, rows counted": boosting(
+        2, max_depth=3, min_samples_leaf=2, n_estimators=1, **DRAWN_COLUMNS, **WIDE
+    ),
+    "many features, leafwise": boosting(
+        0, grow_policy="leafwise", max_leaves=7, n_estimators=2, **DRAWN_COLUMNS, **WIDE
+    ),
+    "many features, symmetric": boosting(
+        0, grow_policy="symmetric", max_depth=3, n_estimators=2, **DRAWN_COLUMNS, **WIDE
+    ),
+    "many features, symmetric, rows counted": boosting(
+        0, grow_policy="symmetric", max_depth=3, n_estimators=1, min_samples_leaf=3,
+        **PENALTIES, **WIDE,
+    ),
+    "many leaves": boosting(
+        0, max_depth=10, n_estimators=2, min_child_weight=0.0, reg_lambda=0.01, n=900
+    ),
+    "many leaves, rows counted, best first": boosting(
+        0, max_depth=10, n_estimators=1, min_child_weight=0.0, reg_lambda=0.01, n=900,
+        min_samples_leaf=2, max_leaves=280,
+    ),
+    "small tiles": small_tiles,
+    "monotone, depthwise, rows counted": boosting(
+        0, max_depth=4, min_samples_leaf=3, weighted=True, **PENALTIES, **DRAWN_COLUMNS,
+        **MONOTONE,
+    ),
+    "monotone, leafwise, rows counted": boosting(
+        2, grow_policy="leafwise", max_leaves=24, leaves_per_step=3, min_samples_leaf=2,
+        n_estimators=2, **MONOTONE, **WIDE,
+    ),
+    "monotone, symmetric, rows counted": boosting(
+        0, grow_policy="symmetric", max_depth=3, min_samples_leaf=3, **PENALTIES, **MONOTONE,
     ),
     "leafwise, numbers, rows counted, three leaves a step": boosting(
         0, grow_policy="leafwise", max_leaves=24, leaves_per_step=3, min_samples_leaf=2,
@@ -260,7 +322,19 @@ BOOSTING = {
     ),
     "depthwise, rounded at random": rounded_at_random,
     "depthwise, little shared memory": little_shared_memory,
-    "stored values": stored_values,
+    "stored values, rows counted": stored_values(
+        {"max_depth": 4, "min_samples_leaf": 3, "subsample": 0.8, **PENALTIES, **DRAWN_COLUMNS},
+        {"grow_policy": "leafwise", "max_leaves": 24, "leaves_per_step": 3, "min_samples_leaf": 2},
+    ),
+    "stored values, symmetric": stored_values(
+        {"grow_policy": "symmetric", "max_depth": 3, **PENALTIES},
+        {"grow_policy": "symmetric", "max_depth": 3, "colsample_bylevel": 0.5},
+    ),
+    "stored values, monotone": stored_values(
+        {"max_depth": 4, **PENALTIES, **DRAWN_COLUMNS},
+        {"grow_policy": "leafwise", "max_leaves": 24, "leaves_per_step": 3},
+        **MONOTONE,
+    ),
     "symmetric, numbers, weights, penalties": boosting(
         0, grow_policy="symmetric", max_depth=4, weighted=True, **PENALTIES
     ),
@@ -294,8 +368,9 @@ CLASSICAL = {
         categorical_split="one_vs_rest", categorical_features=[2, 3], max_bins=9, weighted=True,
     ),
     "large nodes": large_nodes,
-    "halves of features drawn by probability": with_categories(
-        DecisionTreeClassifier, 3, splitter="midpoint", feature_probabilities=[1, 1, 1, 2]
+    "halves of features drawn by probability": classical(
+        DecisionTreeClassifier, 3, splitter="midpoint", max_bins=256, max_features=None,
+        feature_probabilities=[0, *range(1, 17), 0], weighted=False,
     ),
     "cuts by chance, classes": with_categories(
         DecisionTreeClassifier, 3, splitter="random", max_features=2, weighted=True
@@ -324,7 +399,7 @@ ARRAYS = {
         RandomForestRegressor, ("predict", "apply"), oob_score=True, max_samples=0.4, n_estimators=8
     ),
     "AdaBoost of arrays on the device": classical_on_device(
-        AdaBoostRegressor, ("predict",), splitter="hist", **FOREST
+        AdaBoostRegressor, ("predict",), splitter="hist", n_estimators=9
     ),
     "pruned tree of arrays on the device": classical_on_device(
         DecisionTreeRegressor, ("predict",), splitter="hist", ccp_alpha="cv", cv=3
@@ -359,11 +434,17 @@ def kernels():
     """Names of all kernels: those of the CUDA sources, and bodies with one thread a row."""
     sources = "".join(compiler.source(name, 16, True) for name in compiler.FILES)
     found = re.findall(r'extern "C"\s+__global__\s+void\s+[^{;]*?(\w+)\(\s', sources)
-    for path in Path(compiler.__file__).parent.glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "RowKernel":
-                found.append(node.args[0].id)
-    return set(found)
+    return set(found) | row_kernels()
+
+
+def row_kernels():
+    """Names of the bodies with one thread a row."""
+    return {
+        node.args[0].id
+        for path in Path(compiler.__file__).parent.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "RowKernel"
+    }
 
 
 def executed(target):

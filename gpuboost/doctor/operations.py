@@ -13,10 +13,13 @@ from gpuboost.data.features import FeatureMap
 from gpuboost.data.summary import Summary
 from gpuboost.doctor.checks import Check, Sizes, outcome
 from gpuboost.dtypes import PACKED, ROW
+from gpuboost.estimators.adaboost import AdaBoostRegressor
 from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
+from gpuboost.estimators.forest import RandomForestRegressor
 from gpuboost.objectives.links import IDENTITY, LOGISTIC, SOFTMAX
 from gpuboost.objectives.losses import OBJECTIVES
-from gpuboost.objectives.metrics import ROW_METRICS
+from gpuboost.objectives.metrics import ROW_METRICS, AreaMetric
+from gpuboost.objectives.objective import Objective
 from gpuboost.training.boosting import Booster
 
 Arrays = dict[str, np.ndarray]
@@ -33,14 +36,18 @@ def _rows(n: int, n_features: int = 20) -> tuple[np.ndarray, np.ndarray]:
     return x, signal.astype(np.float64)
 
 
-def cuts(backend: Any, n: int) -> Arrays:
+def cuts(weighted: bool) -> Callable[[Any, int], Arrays]:
     """Borders between the bins of each column, from a matrix where the backend has its arrays."""
-    x, _ = _rows(n)
-    there = backend.put(x)
-    found = FeatureMap.of_numbers(x.shape[1]).with_cuts(
-        Summary.of(there, np.empty(0)), 255, backend
-    )
-    return {f"column {f}": feature.cuts for f, feature in enumerate(found.features)}
+
+    def run(backend: Any, n: int) -> Arrays:
+        x, _ = _rows(n)
+        weight = np.random.default_rng(3).exponential(size=n if weighted else 0)
+        found = FeatureMap.of_numbers(x.shape[1]).with_cuts(
+            Summary.of(backend.put(x), weight), 255, backend
+        )
+        return {f"column {f}": feature.cuts for f, feature in enumerate(found.features)}
+
+    return run
 
 
 def bins(backend: Any, n: int) -> Arrays:
@@ -54,6 +61,23 @@ def bins(backend: Any, n: int) -> Arrays:
     group = backend.group_features
     by_group = coded.reshape(-1, n, group).transpose(1, 0, 2).reshape(n, -1)
     return {"bins": by_group[:, : x.shape[1]]}
+
+
+def borders(backend: Any, n: int) -> Arrays:
+    """Codes for classical trees, and the lowest and highest value of each."""
+    x, _ = _rows(n)
+    there, weight = backend.put(x), np.random.default_rng(3).exponential(size=n)
+    coded = FeatureMap.of_numbers(x.shape[1]).matrix_with_borders(there, weight, 255, backend)
+    return {
+        "codes": backend.to_host(coded.columns), "lowest": coded.lower, "highest": coded.upper
+    }  # fmt: skip
+
+
+def taken_rows(backend: Any, n: int) -> Arrays:
+    """Some rows of a matrix."""
+    x, _ = _rows(n)
+    rows = np.arange(n - 1, -1, -3)
+    return {"rows": backend.to_host(backend.take_rows(backend.put(x), rows))}
 
 
 def _features(x: np.ndarray, backend: Any) -> FeatureMap:
@@ -119,6 +143,53 @@ def metric(name: str) -> Callable[[Any, int], Arrays]:
     return run
 
 
+def area(weighted: bool) -> Callable[[Any, int], Arrays]:
+    """The area under the ROC curve, with equal scores among the rows."""
+
+    def run(backend: Any, n: int) -> Arrays:
+        rng = np.random.default_rng(5)
+        raw, y = np.round(rng.normal(size=(1, n)), 2), rng.integers(0, 2, size=n).astype(np.float64)
+        weight = rng.exponential(size=n if weighted else 0)
+        score = backend.area_under_curve(AreaMetric(), *map(backend.put, (y, raw, weight)))
+        return {"area": np.array([score.value()])}
+
+    return run
+
+
+def _to_group_mean(
+    y: Any, raw: np.ndarray, rows: np.ndarray, g: np.ndarray, h: np.ndarray, slope: float
+) -> None:
+    """A loss of groups: distances from the mean of the group."""
+    mean = 0.0
+    for i in range(rows.shape[0]):
+        mean += raw[0, rows[i]] - y[rows[i]]
+    mean /= rows.shape[0]
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        g[0, row] = slope * (raw[0, row] - y[row] - mean)
+        h[0, row] = slope
+
+
+GROUP_LOSS = Objective(
+    "distance from the mean of the group", _to_group_mean, IDENTITY, "rmse",
+    lambda y, weight, n_classes, backend, slope: np.zeros(1), {"slope": 0.5}, groups="group",
+)  # fmt: skip
+
+
+def group_gradients(backend: Any, n: int) -> Arrays:
+    """Gradients of a loss that sees all rows of a group."""
+    rng = np.random.default_rng(3)
+    y, raw = rng.normal(size=n), rng.normal(size=(1, n))
+    rows, begin = np.arange(n, dtype=ROW), np.append(np.arange(0, n, 10), n)
+    g, h = (backend.put(np.zeros((1, n))) for _ in range(2))
+    sums = backend.empty((1, 2), np.float64)
+    none, no_arrays = np.empty(0), np.empty((0, n))
+    put = backend.put
+    groups = put(rows), put(begin.astype(np.int64))
+    backend.gradients(GROUP_LOSS, put(y), put(raw), put(none), put(no_arrays), groups, g, h, sums)
+    return {name: backend.to_host(a) for name, a in {"g": g, "h": h, "sums": sums}.items()}
+
+
 def draws(backend: Any, n: int) -> Arrays:
     """Rows of a round."""
     usable, key = backend.put(np.arange(n, dtype=ROW)), backend.mix_key(1, 2, 3)
@@ -149,15 +220,39 @@ def predictions(backend: Any, n: int) -> Arrays:
     return {name: backend.to_host(array) for name, array in out.items()}
 
 
+def walks(backend: Any, n: int) -> Arrays:
+    """Leaves of many rows, out-of-bag sums and medians of trees, by models of the CPU."""
+    x, signal = _rows(n)
+    few, there = min(n, 2000), backend.put(x)
+    forest = RandomForestRegressor(4, max_depth=5, random_state=1).fit(x[:few], signal[:few])
+    boosted = AdaBoostRegressor(n_estimators=4, max_depth=3, random_state=1, splitter="hist")
+    rng = np.random.default_rng(3)
+    bags = [rng.random(n) < 0.6 for _ in range(4)]
+    sums, _ = forest.ensemble_.unseen_raw(there, bags.__getitem__, backend)
+    out = {
+        "leaves": forest.ensemble_.leaves(there, backend),
+        "out-of-bag sums": sums,
+        "medians": boosted.fit(x[:few], signal[:few]).ensemble_.raw(there, backend),
+    }
+    return {name: backend.to_host(array) for name, array in out.items()}
+
+
 #: Everything that is compared: name, and what computes arrays with a backend.
 OPERATIONS: dict[str, Callable[[Any, int], Arrays]] = {
-    "cuts of columns": cuts,
+    "cuts of columns": cuts(False),
+    "cuts of columns, weighted": cuts(True),
     "bins of values": bins,
+    "codes and their borders": borders,
+    "rows taken": taken_rows,
     **{f"gradients, {name}": gradients(name, False) for name in OBJECTIVES},
     "gradients, log_loss, weighted": gradients("log_loss", True),
+    "gradients of groups": group_gradients,
     **{f"metric {m.name}": metric(m.name) for m in ROW_METRICS},
+    "metric auc": area(False),
+    "metric auc, weighted": area(True),
     "rows drawn": draws,
     "predictions": predictions,
+    "leaves, out-of-bag sums and medians": walks,
 }
 
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 import gpuboost
 from gpuboost.doctor.checks import Check, Sizes, outcome
@@ -27,6 +28,8 @@ class Training:
     weights: bool = False
     eval_set: bool = False
     on_device: bool = False
+    sparse: bool = False
+    categories: bool = False  # in columns 3 and 4
 
 
 def _boosting() -> dict[str, Training]:
@@ -75,6 +78,9 @@ def _boosting() -> dict[str, Training]:
         "boosting, early stopping": Training(regressor, "values", stops, eval_set=True),
         "boosting, 300 columns": Training(classifier, "two", small, n_features=300),
         "boosting, X on the device": Training(classifier, "two", small, on_device=True),
+        "boosting, area under the curve": Training(
+            classifier, "two", small | {"eval_metric": ["auc", "logloss"]}, eval_set=True
+        ),
         "boosting, many rows": Training(classifier, "two", small, large=True),
         "boosting, many rows, symmetric": Training(
             regressor, "values", small | {"grow_policy": "symmetric"}, large=True
@@ -83,11 +89,21 @@ def _boosting() -> dict[str, Training]:
             classifier, "five", small | sizes["leafwise"] | {"max_leaves": 64}, large=True
         ),
     }
+    monotone = {"monotone_constraints": {0: 1, 5: -1}}
+    for order, size in sizes.items():
+        own = small | size | {"grow_policy": order}
+        out[f"boosting, monotone features, {order}"] = Training(regressor, "values", own | monotone)
+        out[f"boosting, sparse matrix, {order}"] = Training(
+            regressor, "values", own | {"subsample": 0.7}, sparse=True
+        )
+    out["boosting, sparse matrix, rows counted, monotone"] = Training(
+        classifier, "two", small | {"min_samples_leaf": 5} | monotone, sparse=True
+    )
     return out
 
 
 def _classical() -> dict[str, Training]:
-    """Trees, forests and AdaBoost on bins."""
+    """Trees, forests and AdaBoost."""
     forest: dict[str, Any] = {"n_estimators": 5, "max_depth": 6, "random_state": 1}
     tree: dict[str, Any] = {"splitter": "hist", "max_depth": 6, "random_state": 1}
     boosted: dict[str, Any] = {
@@ -119,8 +135,46 @@ def _classical() -> dict[str, Training]:
         "forest, weights": Training("RandomForestClassifier", "five", forest, weights=True),
         "forest, two outputs": Training("RandomForestRegressor", "pair", forest),
         "forest, many rows": Training("RandomForestClassifier", "two", forest, large=True),
+        "tree, many rows": Training(
+            "DecisionTreeRegressor", "values", tree | {"max_depth": 3}, large=True
+        ),
+        "forest, X on the device": Training(
+            "ExtraTreesRegressor", "values", forest, weights=True, on_device=True
+        ),
     }
-    return out
+    return out | _splits_of_every_kind(tree, forest)
+
+
+def _splits_of_every_kind(tree: dict[str, Any], forest: dict[str, Any]) -> dict[str, Training]:
+    """Splits that numbers in bins do not have, and trees that grow in another order."""
+    classifier, regressor = "DecisionTreeClassifier", "DecisionTreeRegressor"
+    nominal = tree | {"categorical_features": [3, 4]}
+    distances = {"criterion": "absolute_error", "max_depth": 4}
+    halves = {"splitter": "midpoint", "feature_probabilities": [1.0] * 17 + [2.0]}
+    best_first = {"max_leaf_nodes": 12, "max_depth": None}
+    rest = {"categorical_split": "one_vs_rest"}
+    every = {"categorical_split": "exhaustive", "categorical_features": [3], "max_depth": 4}
+    return {
+        "tree, categories": Training(regressor, "values", nominal, categories=True),
+        "tree, categories of five classes": Training(classifier, "five", nominal, categories=True),
+        "tree, categories one against the rest": Training(
+            classifier, "five", nominal | rest, categories=True
+        ),
+        "tree, all sets of categories": Training(
+            regressor, "values", nominal | every, categories=True
+        ),
+        "forest, categories by chance": Training(
+            "ExtraTreesClassifier", "five", forest | {"categorical_features": [3, 4]},
+            categories=True,
+        ),
+        "tree, absolute error": Training(regressor, "values", tree | distances, weights=True),
+        "forest, absolute error": Training("ExtraTreesRegressor", "pair", forest | distances),
+        "tree, cuts by chance": Training(classifier, "five", tree | {"splitter": "random"}),
+        "tree, cuts in the middle": Training(classifier, "five", tree | halves),
+        "tree, best first": Training(regressor, "values", tree | best_first),
+        "forest, best first": Training("RandomForestClassifier", "five", forest | best_first),
+        "tree, exact": Training(classifier, "five", tree | {"splitter": "exact"}),
+    }  # fmt: skip
 
 
 TRAININGS = _boosting() | _classical()
@@ -160,8 +214,14 @@ class Data:
         x[:, 5] = np.round(x[:, 5])
         signal = x[:, 0] + x[:, 5] * x[:, 17] + 0.3 * rng.normal(size=n)
         weight = rng.exponential(size=n)
-        if training.missing:
+        if training.sparse:
+            x[np.abs(x) < 1.0] = 0.0
+        elif training.missing:
             x[rng.random(x.shape) < 0.1] = np.nan
+        if training.categories:
+            few, many = rng.integers(0, 5, n), rng.integers(0, 25, n)
+            signal = signal + few % 3 + rng.normal(size=25)[many]
+            x[:, 3], x[:, 4] = few, many
         y = {
             "values": signal,
             "two": (signal > 0).astype(int),
@@ -176,7 +236,7 @@ class Data:
 
     def fit(self, training: Training, device: str) -> Any:
         """Train on a device."""
-        x = self.x
+        x = csr_array(self.x) if training.sparse else self.x
         if training.on_device and device == "cuda":
             x = import_module("gpuboost.kernels.cuda.device").cupy().asarray(x)
         estimator = getattr(gpuboost, training.estimator)(device=device, **training.options)

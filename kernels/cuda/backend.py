@@ -289,9 +289,7 @@ class CudaBackend:
         kernel(n_rows, y, raw, np.float64(scale), arrays, values, *parameters)
         out = self.empty((1, 2), np.float64)
         self._reduce("sum_values", (values,), weight, n_rows, out)
-        score = PendingScore(metric, out)
-        self._on_their_way = [s for s in self._on_their_way if not s.ready()] + [score]
-        return score
+        return self._pending(metric, out)
 
     def area_under_curve(
         self, metric: QuotientLike, y: DeviceArray, raw: DeviceArray, weight: DeviceArray
@@ -320,7 +318,13 @@ class CudaBackend:
         gradients.AREAS_OF_PLACES(n_rows, scores, sums, areas)
         self._reduce("sum_values", (areas,), no_weight, n_rows, out)
         gradients.COUNT_PAIRS(1, sums, out)
-        return PendingScore(metric, out)
+        return self._pending(metric, out)
+
+    def _pending(self, metric: QuotientLike, sums: DeviceArray) -> PendingScore:
+        """A score that is kept until its sums have arrived, even if nobody waits for it."""
+        score = PendingScore(metric, sums)
+        self._on_their_way = [s for s in self._on_their_way if not s.ready()] + [score]
+        return score
 
     def _reduce(
         self,

@@ -16,7 +16,7 @@ from gpuboost.kernels.cuda import backend
 from gpuboost.kernels.cuda.trees import MAX_TREES, trees_at_once
 from gpuboost.kernels.emulation import control, cupy_stand_in
 from gpuboost.kernels.emulation.work import HazardError
-from gpuboost.objectives.metrics import ROW_METRICS
+from gpuboost.objectives.metrics import ROW_METRICS, AreaMetric
 
 pytestmark = pytest.mark.usefixtures("emulated")
 
@@ -114,30 +114,36 @@ def test_mistakes_of_uploads_are_reported(monkeypatch, small_chunks, mistake, la
 
 
 @contextmanager
-def score_of_ones():
-    """A metric that has been asked for on an open backend."""
+def score_of(metric):
+    """A metric that is 1 has been asked for on an open backend."""
     with get_backend("cuda", 1) as opened:
-        y, raw, none = map(opened.put, (np.ones(5), np.zeros((1, 5)), np.empty(0)))
-        arrays = opened.put(np.empty((0, 5)))
-        yield opened.mean_of_rows(ROW_METRICS[0], 1.0, y, raw, none, arrays)
+        put = opened.put
+        y, raw, none = map(put, (np.arange(5.0) % 2, np.arange(5.0)[None] % 2, np.empty(0)))
+        if metric == "auc":
+            yield opened.area_under_curve(AreaMetric(), y, raw, none)
+        else:
+            raw = put(np.arange(5.0)[None] % 2 + 1.0)
+            yield opened.mean_of_rows(ROW_METRICS[0], 1.0, y, raw, none, put(np.empty((0, 5))))
 
 
-def test_a_score_that_nobody_waits_for_keeps_its_buffer_until_it_is_there(monkeypatch):
-    with score_of_ones():
+@pytest.mark.parametrize("metric", ["rmse", "auc"])
+def test_a_score_that_nobody_waits_for_keeps_its_buffer_until_it_is_there(monkeypatch, metric):
+    with score_of(metric):
         pass  # it is dropped
     assert control.hazards == []
     leave_out(monkeypatch, backend.CudaBackend, "__exit__", "score.wait()")
-    with score_of_ones():
+    with score_of(metric):
         pass
     assert "pinned memory is given back while a copy from the device" in control.hazards[0]
     control.hazards.clear()
 
 
-def test_a_score_is_garbage_until_it_is_waited_for(monkeypatch):
-    with score_of_ones() as score:
+@pytest.mark.parametrize("metric", ["rmse", "auc"])
+def test_a_score_is_garbage_until_it_is_waited_for(monkeypatch, metric):
+    with score_of(metric) as score:
         assert score.value() == 1.0
     leave_out(monkeypatch, backend.PendingScore, "value", "self.wait()")
-    with score_of_ones() as score:
+    with score_of(metric) as score:
         assert np.isnan(score.value())
 
 

@@ -13,9 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
 import compiling
+import ptx_cases
 
 from gpuboost.dtypes import GROWTH, NODE, WALK_NODE
 from gpuboost.kernels.cuda import binning, compiler, gradients, predict, rowwise
@@ -80,10 +82,20 @@ def test_compiles_without_spills_as_the_table_says(version, architecture, file):
     assert measured == table[version][f"sm_{architecture}"][file]
 
 
-@pytest.mark.parametrize("file", ["split", "partition", "growth", "leaves"])
-@pytest.mark.parametrize(("version", "architecture"), [("cu12", 80), ("cu12", 120)])
-def test_monotone_features_cost_no_spills(version, architecture, file):
-    source = compiler.source(file, 16, True, constrained=True)
+#: What some fits compile in besides, and the files that it changes; rows are counted in all.
+BESIDES = {
+    "monotone features": ({"constrained": True}, ("split", "partition", "growth", "leaves")),
+    "a sparse matrix": ({"sparse": True}, ("sparse", "split", "partition", "growth")),
+    "both": ({"constrained": True, "sparse": True}, ("split", "partition", "growth")),
+}
+
+
+@pytest.mark.parametrize(
+    ("what", "file"), [(what, file) for what, (_, files) in BESIDES.items() for file in files]
+)
+@pytest.mark.parametrize(("version", "architecture"), [("cu12", 75), ("cu12", 90), ("cu13", 120)])
+def test_what_some_fits_need_costs_no_spills(version, architecture, what, file):
+    source = compiler.source(file, 16, True, **BESIDES[what][0])
     _, log = compilers.compile_cubin(version, source, architecture, compiler.OPTIONS)
     assert all(spilled == 0 for _, spilled, _ in compiling.usage(log).values())
     assert "fma." not in compilers.compile_ptx(version, source, architecture, compiler.OPTIONS)
@@ -108,14 +120,6 @@ def test_the_page_says_what_groups_of_features_take(group_features):
         assert f"{shared_bytes // 1024} KiB" in row
         percent, _ = compiling.occupancy(architecture, 512, kernel["registers"], shared_bytes)
         assert percent == int(said)
-
-
-@pytest.mark.parametrize("file", ["split", "partition", "growth", "sparse"])
-@pytest.mark.parametrize("architecture", [75, 90])
-def test_kernels_for_sparse_matrices_do_not_spill(file, architecture):
-    source = compiler.source(file, 16, True, sparse=True)
-    _, log = compilers.compile_cubin("cu12", source, architecture, compiler.OPTIONS)
-    assert all(spilled == 0 for _, spilled, _ in compiling.usage(log).values())
 
 
 @pytest.mark.parametrize("file", compiler.FILES)
@@ -173,6 +177,10 @@ def row_kernels():
             (matrix, one, np.float64(1), np.float64(1), np.uint32(1), np.uint32(1), growth),
         ),
         "add_binned_tree": (predict.ADD_BINNED_TREE, (u1, nodes, f8, one, one, f8)),
+        "add_sparse_tree": (
+            predict.ADD_SPARSE_TREE,
+            (i8, np.empty(1, np.uint32), u1, nodes, f8, f8),
+        ),
     }
     sums = np.empty((1, 1), np.int64)
     out |= {
@@ -248,6 +256,11 @@ def row_kernels():
     for classes in (i8, f4, np.empty(1, np.bool_)):
         out[f"labels-{classes.dtype}"] = predict.LABELS, (matrix, classes, classes)
     return out
+
+
+def test_all_row_kernels_are_compiled():
+    named = {kernel.name for kernel, _ in row_kernels().values()}
+    assert ptx_cases.row_kernels() <= named
 
 
 ROW_ARCHITECTURES = (75, 80, 86, 89, 90, 100, 120)

@@ -3,12 +3,16 @@
 from dataclasses import replace
 
 import numpy as np
+import ptx_cases
 import pytest
 
 import gpuboost
 from gpuboost.doctor import trainings
 from gpuboost.doctor.checks import FAILED, PASSED, Sizes
+from gpuboost.doctor.operations import OPERATIONS, run_operation
 from gpuboost.doctor.trainings import TRAININGS, Data, first_difference, run_training
+from gpuboost.kernels.cuda import tree_steps
+from gpuboost.kernels.emulation import control
 
 SIZES = Sizes(small=300, large=600, rates=300)
 
@@ -27,6 +31,27 @@ def test_a_training_on_the_emulated_device(monkeypatch, name):
     check = run_training(name, SIZES)
     assert check.state == PASSED and check.figures["cpu"] == check.figures["cuda"]
     assert check.figures["rows"] == 300 and check.figures["cpu"][:16] in check.detail
+
+
+#: Some of the checks, which together launch every kernel.
+OF_ALL_KERNELS = (
+    "cuts of columns, weighted", "codes and their borders", "rows taken", "gradients, log_loss",
+    "gradients of groups", "metric auc", "metric logloss", "metric mlogloss", "predictions",
+    "leaves, out-of-bag sums and medians", "GPUBoostClassifier, five, symmetric",
+    "boosting, columns drawn", "boosting, rows drawn", "boosting, sparse matrix, leafwise",
+    "tree, many rows", "tree, categories", "tree, cuts in the middle", "RandomForestRegressor",
+)  # fmt: skip
+
+
+def test_every_kernel_is_launched(monkeypatch):
+    """But for one that no GPU needs: they all have shared memory for a histogram."""
+    monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
+    monkeypatch.setattr(tree_steps, "TILE_ROWS", 256)
+    control.counters.reset()
+    for name in OF_ALL_KERNELS:
+        run = run_operation if name in OPERATIONS else run_training
+        assert run(name, SIZES).state == PASSED, name
+    assert ptx_cases.kernels() - set(control.counters.launches) == {"build_histograms_global"}
 
 
 def test_another_model_is_a_failure_that_says_where(monkeypatch):
