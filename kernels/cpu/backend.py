@@ -648,7 +648,7 @@ class CpuGrower:
         values, cover = np.empty(n), np.empty(n)
         rules = self.stages.rules
         bounds = None if rules is None else rules.bounds
-        self.value_bounds = None if bounds is None else learning_rate * bounds
+        self.value_bounds = None if bounds is None else learning_rate * bounds[:n]
         leaves.leaf_values(nodes, sums, growth, learning_rate, bounds, values, cover)
         self.trees.append(BoostedTree(nodes, values, cover, sums[:, 2].copy()))
 

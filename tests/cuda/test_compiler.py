@@ -252,6 +252,7 @@ def row_kernels():
     ):
         out[function.__name__] = predict.kernel_of(function), arguments
     out["logistic"] = predict.LOGISTIC, (matrix, np.float64(1), matrix)
+    out["logistic of each"] = predict.LOGISTIC_OF_EACH, (matrix, np.float64(1), matrix)
     out["softmax"] = predict.SOFTMAX, (matrix, matrix)
     for classes in (i8, f4, np.empty(1, np.bool_)):
         out[f"labels-{classes.dtype}"] = predict.LABELS, (matrix, classes, classes)
