@@ -34,7 +34,7 @@ on a GPU.
 """
 EPILOG = """\
 begin here:
-  gpuboost demo                                       train on data that scikit-learn ships, write a model and a report
+  gpuboost demo                                       train on data that scikit-learn ships
   gpuboost train sales.csv --target price             train on a table of your own: writes model.gb
   gpuboost predict model.gb new.csv --out prices.csv  predict new rows
   gpuboost COMMAND --help                             what a command does, with examples

@@ -44,20 +44,21 @@ turns, and the best repetition counts. Let the machine do nothing else meanwhile
 """
 EPILOG = f"""\
 examples:
-  gpuboost bench                                   a trial on few rows: about two minutes on two cores
-  gpuboost bench --full --report                   everything, for a page: about 40 minutes on two cores
-  gpuboost bench --sweeps rows,depth --report      only how cost grows with rows and with depth
+  gpuboost bench                                 a trial on few rows: two minutes on two cores
+  gpuboost bench --full --report                 everything, for a page: 40 minutes on two cores
+  gpuboost bench --sweeps rows,depth --report    only how cost grows with rows and with depth
   gpuboost bench --workloads higgs-depth --scale 1 --repeat 3 --threads 1,2
   gpuboost bench --workloads forest-depth-12,forest-unlimited,tree-exact --scale 1 --timeout 1800
-  gpuboost bench --full --report --resume          go on where a run was interrupted
-  gpuboost bench --report-from gpuboost-bench.json --report page.html    draw the page again, measure nothing
+  gpuboost bench --full --report --resume        go on where a run was interrupted
+  gpuboost bench --report-from gpuboost-bench.json --report page.html    draw the page anew
 
 names:
   workloads  {", ".join(WORKLOADS)}
   sweeps     {", ".join(FACTORS)}
   peers      {", ".join(PEERS)}
 
-Writes PREFIX.json (all runs; after every measurement) and PREFIX.md (tables), and with --report a page.
+Writes PREFIX.json (all runs; after every measurement) and PREFIX.md (tables), and with --report a
+page.
 Other libraries are not installed with gpuboost; in a checkout: pip install ".[bench]"
 """
 

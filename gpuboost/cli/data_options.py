@@ -20,9 +20,9 @@ tables:
   in ISO 8601, or such as 31/12/2024 3:30 pm, 31.12.2024 and Dec 31, 2024, are seconds since 1970.
   Currencies, percentages, separated thousands and decimal commas ($1,234.50; 12,5 %) are numbers;
   a note says what each such column was read as. A column with any other value is text: its values
-  are numbered in ascending order. Whole numbers beyond 2^53 are rounded. NPZ: a matrix X and vectors such as y;
-  columns are named by the array feature_names, or c0, c1, ... LibSVM: the target is y, the columns
-  are x1, x2, ...; what is not written is 0.
+  are numbered in ascending order. Whole numbers beyond 2^53 are rounded. NPZ: a matrix X and
+  vectors such as y; columns are named by the array feature_names, or c0, c1, ... LibSVM: the target
+  is y, the columns are x1, x2, ...; what is not written is 0.
 """
 
 

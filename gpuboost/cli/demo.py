@@ -41,8 +41,8 @@ examples:
   gpuboost demo                         two classes: 569 tumours
   gpuboost demo --data digits           ten classes: 1,797 handwritten digits
   gpuboost demo --data diabetes         a number: how the disease of 442 patients went on
-  gpuboost demo --csv cancer.csv        write the data as a table, too: for gpuboost train cancer.csv --target target
-  gpuboost demo --out results --json    write files into the folder results, and the figures to standard output
+  gpuboost demo --csv cancer.csv        the data, too: gpuboost train cancer.csv --target target
+  gpuboost demo --out results --json    files into the folder results, figures to standard output
 """
 
 #: Sets by name: task, and how scikit-learn loads it.
@@ -269,9 +269,9 @@ def _print(record: dict[str, Any], data: DemoSet) -> None:
     show()
     show(f"{'library':<20}{record['metric']:>12}{second:>12}{'fit':>12}{'over ours':>12}")
     for row in rows:
-        show(
-            f"{row['library']:<20}{row['loss']:>12.4f}{row[second]:>12.3f}{1e3 * row['seconds']:>9.1f} ms{row['seconds'] / ours:>11.1f}x"
-        )
+        scores = f"{row['loss']:>12.4f}{row[second]:>12.3f}"
+        times = f"{1e3 * row['seconds']:>9.1f} ms{row['seconds'] / ours:>11.1f}x"
+        show(f"{row['library']:<20}{scores}{times}")
     show_block(
         "\nSame settings and one thread for all, their fastest fit; figures on rows that no "
         "library has seen.\n"

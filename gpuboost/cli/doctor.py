@@ -25,12 +25,13 @@ writes a file and a page to send to somebody.
 EPILOG = """\
 examples:
   gpuboost doctor
-  gpuboost doctor --full                     everything, on a GPU: writes gpuboost-doctor.json and .html
+  gpuboost doctor --full                     everything, on a GPU; gpuboost-doctor.json and .html
   gpuboost doctor --full --minutes 3 --out results/a100
-  GPUBOOST_EMULATE_CUDA=1 gpuboost doctor    check the CUDA code on a machine without a GPU (needs g++; slow)
+  GPUBOOST_EMULATE_CUDA=1 gpuboost doctor    the CUDA code without a GPU (needs g++; slow)
 
 exit codes:
-  0 all is well, also without a GPU   1 something is wrong   130 interrupted; what is known is written
+  0 all is well, also without a GPU   1 something is wrong
+  130 interrupted; what is known is written
 """
 COLOURS = {"ok": GREEN, "!!": RED, "--": YELLOW}
 NAME, MINUTES = "gpuboost-doctor", 10.0

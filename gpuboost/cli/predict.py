@@ -38,9 +38,11 @@ EPILOG = f"""\
 {ABOUT_TABLES}
 results:
   CSV, TSV, Parquet or Arrow (Feather), by the ending of --out; - is standard output, as CSV.
-  prediction: the value, or the class. --proba adds probability_CLASS for each class, --raw the scores that they come from.
-  Cells are written as they are. A spreadsheet runs text cells of CSV and TSV that begin with = + - @, a tab or an end of
-  line: if classes or --id columns have some, a note says so, and --escape-formulas puts ' before them. Numbers stay numbers.
+  prediction: the value, or the class. --proba adds probability_CLASS for each class, --raw the
+  scores that they come from.
+  Cells are written as they are. A spreadsheet runs text cells of CSV and TSV that begin with
+  = + - @, a tab or an end of line: if classes or --id columns have some, a note says so, and
+  --escape-formulas puts ' before them. Numbers stay numbers.
 
 examples:
   gpuboost predict model.gb new.csv --out predictions.csv

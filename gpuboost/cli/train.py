@@ -55,16 +55,18 @@ Rows without a target are left out.
 """
 EPILOG = f"""\
 parameters:
-  Those of the estimators of the library by name: n_estimators=500 learning_rate=0.05 max_depth=8 subsample=0.8 n_jobs=4 device=cuda ...
-  Values are numbers, true, false, none, or text. --params reads them from a TOML file; those on the command line win.
+  Those of the estimators of the library by name: n_estimators=500 learning_rate=0.05 max_depth=8
+  subsample=0.8 n_jobs=4 device=cuda ... Values are numbers, true, false, none, or text. --params
+  reads them from a TOML file; those on the command line win.
 
 {ABOUT_TABLES}
-  Boosting takes the numbers of texts as they are; the other models split texts into sets of categories.
+  Boosting takes the numbers of texts as they are; the other models split texts into sets of
+  categories.
 
 examples:
   gpuboost train sales.csv --target price
-  gpuboost train sales.csv --target price n_estimators=500 learning_rate=0.05 --out price.gb --report price.html
-  gpuboost train train.parquet --target label --valid valid.parquet n_estimators=5000 early_stopping_rounds=50
+  gpuboost train sales.csv --target price n_estimators=500 --out price.gb --report price.html
+  gpuboost train train.parquet --target label --valid valid.parquet early_stopping_rounds=50
   gpuboost train people.csv.gz --target income --drop id,name --weight w --model forest
   gpuboost train sales.csv --target price --cv 5 --text zip
   zcat big.csv.gz | gpuboost train - --target y --json > result.json
@@ -336,7 +338,8 @@ def _cross_validation(
     for name, values in metrics.items():
         mean, spread = mean_and_spread(values)
         record[name] = {"mean": mean, "std": spread, "folds": values}
-        voice.tell(f"  {name} {mean:.6g} ± {spread:.2g}  ({', '.join(f'{v:.4g}' for v in values)})")
+        by_fold = ", ".join(f"{value:.4g}" for value in values)
+        voice.tell(f"  {name} {mean:.6g} ± {spread:.2g}  ({by_fold})")
     voice.tell(f"now a model is trained on all {len(folds):,} rows")
     return {"folds": args.cv, "metrics": record, "seconds": time.perf_counter() - begin}
 

@@ -145,7 +145,7 @@ class Subject:
     @property
     def n_rounds(self) -> int | None:
         """Boosting rounds that predictions use; None for models without rounds."""
-        return self.ensemble.used_rounds if hasattr(self.model, "evals_result_") else None
+        return self.ensemble.used_rounds if self.ensemble.adds_up else None
 
     @property
     def has_bags(self) -> bool:

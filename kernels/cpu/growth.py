@@ -460,42 +460,15 @@ def run_stage(stage, shared, control, symmetric, a):
         partition_pieces(counter, a.columns, a.progress, a.nodes, a.pieces, a.rows, a.scratch)
     elif stage == MOVE:
         move_pieces(counter, a.progress, a.nodes, a.pieces, a.rows, a.scratch)
-    elif symmetric is None:
-        scan_pairs(
-            counter,
-            a.features,
-            a.starts,
-            a.scan_ranges,
-            a.n_bins,
-            a.absent,
-            a.growth,
-            a.rules,
-            a.progress,
-            a.nodes,
-            a.pairs,
-            a.masks,
-            a.pool,
-            a.count_pool,
-            a.best_splits,
-        )
     else:
-        scan_level(
-            counter,
-            a.features,
-            a.starts,
-            a.scan_ranges,
-            a.n_bins,
-            a.absent,
-            a.growth,
-            a.rules,
-            a.progress,
-            a.nodes,
-            a.pairs,
-            a.masks,
-            a.pool,
-            a.count_pool,
-            a.best_splits,
-        )
+        given = (
+            counter, a.features, a.starts, a.scan_ranges, a.n_bins, a.absent, a.growth, a.rules,
+            a.progress, a.nodes, a.pairs, a.masks, a.pool, a.count_pool, a.best_splits,
+        )  # fmt: skip
+        if symmetric is None:
+            scan_pairs(*given)
+        else:
+            scan_level(*given)
     if shared:
         close_stage(control)
 
