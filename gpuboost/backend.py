@@ -368,6 +368,11 @@ def device_matrix(x: object) -> tuple[DeviceArray, list[Any] | None]:
     return array, names
 
 
+def device_holds_numbers(x: object) -> bool:
+    """Whether input on a device has numbers in all columns."""
+    return bool(_device_arrays().holds_numbers(x))
+
+
 def on_host(values: Any) -> Any:
     """Labels or weights on the host: as they are, or a copy of those on a device."""
     return values if device_of(values) is None else _device_arrays().host_copy(values)

@@ -129,7 +129,7 @@ MODELS = {
         class_weight=[{0: 1, 1: 2, 2: 3}, {0: 1, 1: 5}], max_depth=3
     ).fit(X, BOTH),
     "tree of one class": lambda: gb.DecisionTreeClassifier().fit(X, np.zeros(len(X))),
-    "tree of a frame": lambda: gb.DecisionTreeClassifier(categorical_features="from_dtype").fit(
+    "tree of a frame": lambda: gb.DecisionTreeClassifier(categorical_features="auto").fit(
         FRAME, CLASSES
     ),
     "tree by misclassification": lambda: gb.DecisionTreeClassifier(

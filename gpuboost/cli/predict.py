@@ -19,12 +19,12 @@ from gpuboost.cli.data_options import (
     open_with_options,
     without_name_warnings,
 )
+from gpuboost.data.columns import fill
 from gpuboost.estimators.saving import load_model
 from gpuboost.model.ensemble import ensemble_of, on_numbers
 from gpuboost.progress import Progress
 from gpuboost.tables import ModelColumns, Table, TableError
 from gpuboost.tables.errors import check_columns, shortened
-from gpuboost.tables.matrix import fill
 from gpuboost.tables.writing import open_writer, writable_format
 
 SUMMARY = "predict the rows of a table with a trained model"

@@ -2,91 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from gpuboost.data.columns import CATEGORY, TEXT, Columns
+from gpuboost.data.feature_options import feature_number
 
-def column_of(x: Any, f: int) -> np.ndarray:
-    """One column of a matrix or frame."""
-    column = x.iloc[:, f] if hasattr(x, "iloc") else np.asarray(x)[:, f]
-    return np.asarray(column)
-
-
-def categorical_columns(x: Any, categorical_features: Any) -> list[int]:
-    """Numbers of the columns that ``categorical_features`` names."""
-    if categorical_features is None:
-        return []
-    names = list(x.columns) if hasattr(x, "columns") else None
-    n_features = len(names) if names is not None else np.asarray(x).shape[1]
-    if isinstance(categorical_features, str):
-        if categorical_features != "from_dtype":
-            raise ValueError(
-                "categorical_features must be None, 'from_dtype' or a list of columns; got "
-                f"{categorical_features!r}"
-            )
-        return (
-            [f for f, dtype in enumerate(x.dtypes) if str(dtype) == "category"]
-            if names is not None
-            else []
-        )
-    if isinstance(categorical_features, np.ndarray):
-        categorical_features = categorical_features.tolist()
-    chosen = (
-        list(categorical_features)
-        if isinstance(categorical_features, Iterable)
-        else [categorical_features]
-    )
-    if len(chosen) == n_features and all(isinstance(c, (bool, np.bool_)) for c in chosen):
-        return [f for f, yes in enumerate(chosen) if yes]
-    return sorted({_column_number(c, names, n_features) for c in chosen})
+#: Distinct texts from which on a column that has nearly as many of them as rows is free text.
+MANY_TEXTS = 1_000
+#: Share of the rows with a value that is "nearly as many".
+NEARLY_ALL = 0.8
+#: A whole number as it is usually written: texts that are all such have the order of numbers.
+WHOLE = re.compile(r"-?[1-9][0-9]{0,17}|0")
 
 
-def _column_number(chosen: Any, names: list[Any] | None, n_features: int) -> int:
-    if isinstance(chosen, str):
-        if names is None or chosen not in names:
-            raise ValueError(
-                f"categorical_features names a column that X does not have: {chosen!r}"
-            )
-        return names.index(chosen)
-    if (
-        isinstance(chosen, (bool, np.bool_))
-        or not isinstance(chosen, (int, np.integer))
-        or not -n_features <= chosen < n_features
-    ):
+def check_categorical_features(chosen: Any) -> None:
+    """Raise if a text is given that is not "auto"."""
+    if isinstance(chosen, str) and chosen != "auto":
         raise ValueError(
-            f"categorical_features must hold names or numbers of the {n_features} columns of "
-            f"X; got {chosen!r}"
+            f"categorical_features must be 'auto', None or a list of columns; got {chosen!r}"
         )
-    return int(chosen) % n_features
 
 
-def _known(column: np.ndarray) -> np.ndarray:
-    """Where a column has a value."""
-    return (
-        np.array([v is not None and v == v for v in column], bool)
-        if column.dtype == object
-        else column == column
+def categorical_columns(
+    columns: Columns | None, n_columns: int, names: Sequence[Any] | None, chosen: Any
+) -> list[int]:
+    """Numbers of the columns that ``categorical_features`` names.
+
+    "auto" are those that hold text or have a dtype of categories; a plain matrix has none.
+    """
+    check_categorical_features(chosen)
+    if chosen is None:
+        return []
+    if isinstance(chosen, str):
+        if columns is None:
+            return []
+        return [f for f in range(n_columns) if columns.holds(f) in (TEXT, CATEGORY)]
+    if isinstance(chosen, np.ndarray):
+        chosen = chosen.tolist()
+    given = list(chosen) if isinstance(chosen, Iterable) else [chosen]
+    if len(given) == n_columns and all(isinstance(c, (bool, np.bool_)) for c in given):
+        return [f for f, yes in enumerate(given) if yes]
+    known = None if names is None else list(map(str, names))
+    return sorted({_column_number(one, known, n_columns) for one in given})
+
+
+def _column_number(chosen: Any, names: Sequence[str] | None, n_columns: int) -> int:
+    whole = isinstance(chosen, (int, np.integer)) and not isinstance(chosen, (bool, np.bool_))
+    if whole and -n_columns <= chosen < 0:
+        chosen += n_columns
+    return feature_number("categorical_features", chosen, names, n_columns)
+
+
+def refuse_free_text(columns: Columns, f: int) -> None:
+    """Raise if a text column has nearly as many values as rows, and many."""
+    codes, values = columns.levels(f)
+    n_known = int((codes >= 0).sum())
+    if columns.holds(f) != TEXT or len(values) < MANY_TEXTS or len(values) < NEARLY_ALL * n_known:
+        return
+    raise ValueError(
+        f"column {columns.called(f)} of X is free text or a name of the row: {len(values):,} "
+        f"distinct texts in {n_known:,} rows, such as {values[0]!r}. Leave it out, or make numbers "
+        "of it (TfidfVectorizer); if these are categories, name it in categorical_features"
     )
 
 
-def distinct(column: np.ndarray) -> np.ndarray:
-    """The values of a column, ascending."""
+def ascending(values: Iterable[Any], called: str) -> np.ndarray:
+    """Distinct categories in the order of their numbers.
+
+    Texts are sorted as texts, or as numbers if all of them are whole numbers: categories given as
+    10 and "10" have the same number.
+    """
+    distinct = set(values)
+    if all(isinstance(value, str) for value in distinct):
+        as_numbers = all(map(WHOLE.fullmatch, distinct))
+        ordered = sorted(distinct, key=int if as_numbers else None)
+        return np.array(ordered, dtype=object)
+    if any(isinstance(value, str) for value in distinct):
+        text = next(value for value in distinct if isinstance(value, str))
+        other = next(value for value in distinct if not isinstance(value, str))
+        raise ValueError(
+            f"categorical column {called} must hold values of one kind; got {text!r} and {other!r}"
+        )
     try:
-        return np.unique(column[_known(column)])
-    except TypeError as error:  # numbers and text together
-        raise ValueError(f"a categorical column must hold values of one kind: {error}") from error
-
-
-def category_numbers(column: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Places among ascending values, as floats; NaN for missing and unknown ones."""
-    out = np.full(len(column), np.nan)
-    known = _known(column)
-    if len(values):
-        try:
-            place = np.searchsorted(values, column[known]).clip(max=len(values) - 1)
-        except TypeError:  # values of another kind than in training: none of them is known
-            return out
-        out[known] = np.where(values[place] == column[known], place, np.nan)
+        out = np.array(sorted(distinct))
+    except TypeError as error:
+        raise ValueError(f"categorical column {called} must hold text or numbers: {error}") from (
+            error
+        )
+    if out.dtype.kind not in "biuf":
+        raise ValueError(
+            f"categorical column {called} must hold text or numbers; got {next(iter(distinct))!r}"
+        )
     return out
+
+
+def are_texts(categories: np.ndarray) -> bool:
+    """Whether categories are texts."""
+    return categories.dtype.kind in "OUS" and len(categories) > 0
+
+
+def places(values: Sequence[Any], categories: np.ndarray) -> np.ndarray:
+    """The number of each value among the categories, -1 for those that are none of them."""
+    numbers = {category: i for i, category in enumerate(categories.tolist())}
+    return np.array([numbers.get(value, -1) for value in values], np.int64)

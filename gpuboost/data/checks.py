@@ -9,8 +9,6 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.class_weight import compute_sample_weight
 
-from gpuboost.data.dates_and_masks import refuse_mask
-
 #: Dtypes the kernels take as they are; everything else is converted.
 NATIVE = {
     np.dtype(t)
@@ -95,6 +93,13 @@ def check_labels(name: str, y: Any, n_rows: int, n_outputs: int | None = None) -
             "classes, fit sklearn.multioutput.MultiOutputClassifier(GPUBoostClassifier())"
         )
     return values
+
+
+def refuse_mask(name: str, values: Any) -> None:
+    """Raise if targets or weights are masked: only X may have missing values."""
+    if np.ma.is_masked(values):
+        n = int(np.ma.getmaskarray(values).sum())
+        raise ValueError(f"{name} must not have masked entries, as only X may; {n} are masked")
 
 
 def refuse_sparse(name: str, values: Any) -> None:

@@ -8,6 +8,7 @@ which summaries of chunks can be merged to.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any
@@ -15,7 +16,27 @@ from typing import Annotated, Any
 import numpy as np
 
 from gpuboost.backend import Backend
-from gpuboost.data.categorical import categorical_columns, category_numbers, column_of, distinct
+from gpuboost.data.categorical import (
+    are_texts,
+    ascending,
+    categorical_columns,
+    places,
+    refuse_free_text,
+)
+from gpuboost.data.columns import (
+    BOOLEAN,
+    CATEGORY,
+    DATE,
+    EMPTY,
+    HOLDS,
+    IN_SECONDS,
+    NUMBER,
+    TEXT,
+    ArrayColumns,
+    Columns,
+    beside,
+    columns_of,
+)
 from gpuboost.data.matrix import exact_codes, with_borders
 from gpuboost.data.summary import Summary
 from gpuboost.dtypes import MAX_VALUE_BINS, N_CODES
@@ -25,6 +46,10 @@ from gpuboost.exchange import FeatureMatrix, SparseRows
 #: into sets.
 NUMERIC, ORDINAL, CATEGORICAL = "numeric", "ordinal", "categorical"
 KINDS = (NUMERIC, ORDINAL, CATEGORICAL)
+#: What is done with a category that training has not seen.
+UNKNOWN = ("missing", "error")
+
+log = logging.getLogger("gpuboost")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +63,7 @@ class Feature:
     categories: np.ndarray | None = None  # ascending; the number of a category is its place
     # ascending float64: the code of number v is 1 + how many cuts are below v; only in training
     cuts: np.ndarray = field(default_factory=lambda: np.empty(0), metadata={"stored": False})
+    holds: Annotated[str, HOLDS] = NUMBER  # what the user's column holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,15 +79,25 @@ class FeatureMap:
 
     @classmethod
     def of_table(cls, x: Any, categorical_features: Any) -> FeatureMap:
-        """Learn the categories of the columns that ``categorical_features`` names.
+        """Learn what the columns hold, and the categories of those that have some.
 
-        That is None, "from_dtype" (columns of a data frame that have a category dtype), or a list
-        of column numbers, names or booleans.
+        ``categorical_features`` is "auto" (columns of text, and those that have a dtype of
+        categories), None, or a list of column numbers, names or booleans.
         """
-        chosen = categorical_columns(x, categorical_features)
-        n_features = x.shape[1] if hasattr(x, "shape") else np.asarray(x).shape[1]
-        known = {f: Feature(CATEGORICAL, distinct(column_of(x, f))) for f in chosen}
-        return cls([known.get(f, Feature()) for f in range(n_features)])
+        columns = columns_of(x)
+        n_features = len(columns) if columns is not None else np.shape(x)[1]
+        names = None if columns is None else columns.names
+        chosen = categorical_columns(columns, n_features, names, categorical_features)
+        if columns is None:
+            if not chosen:
+                return cls.of_numbers(n_features)
+            columns = ArrayColumns(np.asarray(x))
+        features = [_learned(columns, f, f in chosen) for f in range(n_features)]
+        if categorical_features == "auto":
+            for f in chosen:
+                refuse_free_text(columns, f)
+        _tell_of_times(columns, features)
+        return cls(features)
 
     def __len__(self) -> int:
         """Number of features."""
@@ -89,23 +125,32 @@ class FeatureMap:
             features[f] = replace(features[f], kind=kind, categories=values)
         return FeatureMap(features)
 
-    def encode(self, x: Any) -> Any:
-        """A copy of a matrix or frame with numbers in the columns that have categories.
+    def encode(self, x: Any, unknown: str = "missing") -> Any:
+        """The numbers of a table as a matrix: those of categories are their places.
 
-        A value not seen in training becomes NaN (missing).
+        A category not seen in training becomes NaN (missing), or an error with ``unknown="error"``.
+        A matrix of numbers alone is returned as it is.
         """
-        if not self.categories:
-            return x
-        is_frame = hasattr(x, "iloc")
-        kind = object if not is_frame and np.asarray(x).dtype.kind in "OUS" else np.float64
-        out: Any = x.copy() if is_frame else np.array(x, dtype=kind)
-        for f, categories in self.categories.items():
-            numbers = category_numbers(column_of(x, f), categories)
-            if is_frame:
-                out.isetitem(f, numbers)
-            else:
-                out[:, f] = numbers
-        return out
+        columns = columns_of(x)
+        if columns is None:
+            if not self.categories:
+                return x
+            columns = ArrayColumns(np.asarray(x))
+        return self._matrix_of(columns, unknown)
+
+    def _matrix_of(self, columns: Columns, unknown: str) -> np.ndarray:
+        for f, feature in enumerate(self.features):
+            _check_same(columns, f, feature)
+        matrix = None if self.categories else columns.matrix()
+        if matrix is not None:
+            return matrix
+        numbers = [
+            columns.numbers(f)
+            if feature.categories is None
+            else _category_numbers(columns, f, feature.categories, unknown)
+            for f, feature in enumerate(self.features)
+        ]
+        return beside(numbers, columns.n_rows)
 
     # --- codes
 
@@ -113,11 +158,11 @@ class FeatureMap:
         """Find cuts of about equal weight, exact ones where a column has few distinct values."""
         cuts = summary.cuts(min(max_bins, MAX_VALUE_BINS), backend)
         pairs = zip(self.features, cuts, strict=True)
-        return FeatureMap([Feature(old.kind, old.categories, new_cuts) for old, new_cuts in pairs])
+        return FeatureMap([replace(old, cuts=new_cuts) for old, new_cuts in pairs])
 
     def without_cuts(self) -> FeatureMap:
         """What prediction needs: trees know their thresholds."""
-        return FeatureMap([Feature(feature.kind, feature.categories) for feature in self.features])
+        return FeatureMap([replace(feature, cuts=np.empty(0)) for feature in self.features])
 
     @property
     def n_cuts(self) -> np.ndarray:
@@ -158,6 +203,75 @@ class FeatureMap:
         columns = backend.bin_columns(x, cut.cut_table(x.dtype), cut.n_cuts)
         n_codes = cut.n_cuts + np.int32(2)
         return with_borders(columns, x, weight, n_codes, self.is_categorical, backend)
+
+
+def _learned(columns: Columns, f: int, is_categorical: bool) -> Feature:
+    """What a column is, and its categories."""
+    holds = columns.holds(f)
+    if not is_categorical:
+        return Feature(holds=holds)
+    categories = ascending(columns.levels(f)[1], columns.called(f))
+    return Feature(CATEGORICAL, categories, holds=TEXT if holds == TEXT else CATEGORY)
+
+
+def _tell_of_times(columns: Columns, features: list[Feature]) -> None:
+    """Log which columns are taken as seconds."""
+    times = [f for f, feature in enumerate(features) if feature.holds in IN_SECONDS]
+    if times:
+        words = {DATE: "dates, in seconds since 1970-01-01T00:00 UTC"}
+        log.info(
+            "columns of X that are taken as seconds: %s",
+            ", ".join(
+                f"{columns.called(f)} ({words.get(features[f].holds, features[f].holds)})"
+                for f in times
+            ),
+        )
+
+
+#: What columns hold that is the same to a model.
+SAME = {BOOLEAN: NUMBER, TEXT: CATEGORY}
+
+
+def _check_same(columns: Columns, f: int, feature: Feature) -> None:
+    """Raise if a column holds something else than in training."""
+    holds = columns.holds(f)
+    if EMPTY in (holds, feature.holds):
+        return
+    if feature.categories is not None:
+        if not len(feature.categories) or feature.kind == ORDINAL:
+            return
+        values = columns.levels(f)[1]
+        texts = are_texts(feature.categories), any(isinstance(value, str) for value in values)
+        if values and texts[0] != texts[1]:
+            raise _retyped(columns, f, *(TEXT if is_text else NUMBER for is_text in texts))
+        return
+    wanted, got = SAME.get(feature.holds, feature.holds), SAME.get(holds, holds)
+    # a matrix of numbers has seconds where a frame has dates
+    if wanted != got and not (got == NUMBER and not columns.is_frame):
+        raise _retyped(columns, f, feature.holds, holds)
+
+
+def _retyped(columns: Columns, f: int, wanted: str, got: str) -> ValueError:
+    plural = {NUMBER: "numbers", DATE: "dates", BOOLEAN: "booleans", CATEGORY: "categories"}
+    return ValueError(
+        f"X must hold what it held in training: column {columns.called(f)} holds "
+        f"{plural.get(got, got)}, and held {plural.get(wanted, wanted)}"
+    )
+
+
+def _category_numbers(columns: Columns, f: int, categories: np.ndarray, unknown: str) -> np.ndarray:
+    """Places among the categories, as float32 (float64 if it does not hold them); NaN for none."""
+    codes, values = columns.levels(f)
+    place = places(values, categories)
+    if unknown == "error" and (place < 0).any():
+        new = [value for value, at in zip(values, place, strict=True) if at < 0]
+        raise ValueError(
+            f"column {columns.called(f)} of X has a category that training has not seen: "
+            f"{new[0]!r} ({len(new)} such); unknown_category='missing' takes it as missing"
+        )
+    dtype = np.float32 if len(categories) < 1 << 24 else np.float64
+    numbers = np.append(np.where(place < 0, np.nan, place), np.nan).astype(dtype)
+    return numbers[codes]  # -1: the last one
 
 
 def cut_table(cuts: list[np.ndarray], dtype: np.dtype) -> np.ndarray:

@@ -59,8 +59,9 @@ class BaseAdaBoost(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, BaseClassica
         self._check_bins()
         check_class_weight(getattr(self, "class_weight", None))
         if self.estimator is not None:
-            self._check_estimator((*names, "splitter", "categorical_features"))
+            self._check_estimator((*names, "splitter", "categorical_features", "unknown_category"))
         self._check_device()
+        self._check_categories()
         return params, tree_params
 
     def _check_estimator(self, of_trees: tuple[str, ...]) -> None:
@@ -86,6 +87,12 @@ class BaseAdaBoost(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, BaseClassica
             if y is not None:
                 y = column_or_1d(on_host(y), warn=True)
             data = self._prepare(X, y, sample_weight)
+            if self.estimator is not None and data.features.categories:
+                raise ValueError(
+                    f"estimator={self.estimator!r} takes numbers, and columns "
+                    f"{list(data.features.categories)} of X hold categories: encode them first, in "
+                    "a pipeline, or use the trees (estimator=None)"
+                )
             boost = boost_values if data.classes is None else boost_classes
             with self._training_backend(data.x) as backend:
                 learner = self._learner(data, tree_params, backend)
@@ -259,10 +266,13 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
     max_features : int, float, "sqrt", "log2" or None, default=None
         Number of features that are considered for a split, drawn at random. A float is a fraction
         of the features; None means all.
-    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
-        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
-        data frame that have a category dtype. Their values may be numbers or strings; a value that
-        training has not seen counts as missing.
+    categorical_features : "auto", None, or array-like of int, str or bool, default="auto"
+        Columns of categories: their numbers, names or a mask; None for no column. "auto": columns
+        of a frame that hold text or have a dtype of categories, and columns of text of other
+        tables. Categories are text or numbers.
+    unknown_category : {"missing", "error"}, default="missing"
+        What a category is in rows to predict that training has not seen: a missing value, or an
+        error.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
         How "exact" and "hist" divide categories: in the order of their shares of a class (Fisher;
         the best division for two classes), one against the others, or in every way (up to 10
@@ -326,7 +336,8 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         min_samples_leaf: int | float = 1,
         min_weight_fraction_leaf: float = 0.0,
         max_features: int | float | str | None = None,
-        categorical_features: Any = None,
+        categorical_features: Any = "auto",
+        unknown_category: str = "missing",
         categorical_split: str = "auto",
         class_weight: Any = None,
         device: str = "auto",
@@ -543,10 +554,13 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
     max_features : int, float, "sqrt", "log2" or None, default=None
         Number of features that are considered for a split, drawn at random. A float is a fraction
         of the features; None means all.
-    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
-        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
-        data frame that have a category dtype. Their values may be numbers or strings; a value that
-        training has not seen counts as missing.
+    categorical_features : "auto", None, or array-like of int, str or bool, default="auto"
+        Columns of categories: their numbers, names or a mask; None for no column. "auto": columns
+        of a frame that hold text or have a dtype of categories, and columns of text of other
+        tables. Categories are text or numbers.
+    unknown_category : {"missing", "error"}, default="missing"
+        What a category is in rows to predict that training has not seen: a missing value, or an
+        error.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
         How "exact" and "hist" divide categories: in the order of their means (Fisher; the best
         division for one output, absolute error aside), one against the others, or in every way (up
@@ -605,7 +619,8 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         min_samples_leaf: int | float = 1,
         min_weight_fraction_leaf: float = 0.0,
         max_features: int | float | str | None = None,
-        categorical_features: Any = None,
+        categorical_features: Any = "auto",
+        unknown_category: str = "missing",
         categorical_split: str = "auto",
         device: str = "auto",
         n_jobs: int | None = None,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numbers
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -29,11 +30,12 @@ from gpuboost.backend import (
     on_host,
 )
 from gpuboost.config import RANGES, BoostParams, check_choice
-from gpuboost.data.checks import check_weight, refuse_sparse, to_native
-from gpuboost.data.dates_and_masks import plain_table, refuse_mask
+from gpuboost.data.categorical import check_categorical_features
+from gpuboost.data.checks import check_weight, refuse_mask, refuse_sparse, to_native
+from gpuboost.data.columns import Columns, FrameColumns, columns_of, plain_matrix
 from gpuboost.data.feature_options import check_monotone, monotone_directions
-from gpuboost.data.features import FeatureMap
-from gpuboost.data.sparse import sparse_rows
+from gpuboost.data.features import UNKNOWN, FeatureMap
+from gpuboost.data.sparse import dense_matrix, sparse_rows
 from gpuboost.data.summary import Summary
 from gpuboost.estimators.eval_sets import one_column
 from gpuboost.estimators.leaves import LeavesOfTrees
@@ -143,6 +145,11 @@ class BaseTrees(BaseEstimator):
         """Raise if a parameter has a wrong value, as ``fit`` does before any work is done."""
         self._check_params()
 
+    def _check_categories(self) -> None:
+        """Raise if a parameter of categorical columns has a wrong value."""
+        check_categorical_features(self.categorical_features)
+        check_choice("unknown_category", self.unknown_category, UNKNOWN)
+
     def _check_fitted(self) -> None:
         """Raise ModelFormatError unless the fitted attributes belong together."""
         ensemble, table = ensemble_of(self), getattr(self, "table_", None)
@@ -184,16 +191,40 @@ class BaseTrees(BaseEstimator):
         """
         features, where = ensemble_of(self, trees=False).features, device_of(X)
         if not features.categories or where is None:
-            return self._check_x(features.encode(plain_table(X)), reset=False)
+            return self._check_x(X, features)
         device_for(self.device, X)
-        x = self._check_x(features.encode(on_host(X)), reset=False)
+        x = self._check_x(on_host(X), features)
         with get_backend(where, self.n_jobs) as backend:
             return backend.put(x)
 
-    def _check_x(self, x: Any, reset: bool) -> Any:
+    def _check_x(self, x: Any, features: FeatureMap) -> Any:
+        """Checked rows to predict, with numbers for categories and times, as the kernels take them.
+
+        Columns of a frame are found by their names.
+        """
         if device_of(x) is not None:
-            return self._validate_on_device(x, reset=reset)[0]
-        return self._as_trained(self._validate(plain_table(x), reset=reset))
+            return self._validate_on_device(x, reset=False)[0]
+        columns, unknown = columns_of(x), getattr(self, "unknown_category", "missing")
+        if columns is None:
+            x = self._as_trained(self._validate(plain_matrix(x), reset=False))
+            return features.encode(dense_matrix(x), unknown) if features.categories else x
+        columns = self._matched(columns)
+        validate_data(self, columns.native, reset=False, skip_check_array=True)
+        x = features.encode(columns, unknown)
+        return to_native(check_array(x, ensure_all_finite=False, input_name="X", estimator=self))
+
+    def _matched(self, columns: Columns) -> Columns:
+        """The columns in the order of training, if a frame has them in another one."""
+        names = list(getattr(self, "feature_names_in_", []))
+        if not isinstance(columns, FrameColumns) or columns.names == names:
+            return columns
+        if sorted(map(str, columns.names or [])) != sorted(map(str, names)):
+            return columns  # scikit-learn's check says which are missing, and which are new
+        warnings.warn(
+            "the columns of X are in another order than in training; they are matched by name",
+            stacklevel=2,
+        )
+        return columns.reordered(names)
 
     def _as_trained(self, x: Any) -> Any:
         """Checked rows as the kernels take them; those of a sparse matrix stay sparse."""
@@ -346,15 +377,38 @@ class BaseTrees(BaseEstimator):
             self.__dict__.update(before)
             raise
 
-    def _check_xy(
-        self, x: Any, y: Any, reset: bool = True, **options: Any
-    ) -> tuple[Any, np.ndarray]:
-        """Checked rows, where they are, and their targets, on the host."""
+    def _read_xy(
+        self, x: Any, y: Any, categorical_features: Any, **options: Any
+    ) -> tuple[Any, np.ndarray, FeatureMap]:
+        """Checked training rows, where they are, their targets, on the host, and the map of them.
+
+        Rows hold numbers, in columns with categories those of the categories.
+        """
         refuse_mask("y", y)
         refuse_sparse("y", y)
-        validate = self._validate if device_of(x) is None else self._validate_on_device
-        x, y = validate(plain_table(x), on_host(y), reset=reset, **options)
-        return self._as_trained(x), y
+        y = on_host(y)
+        columns = columns_of(x)
+        if device_of(x) is not None:
+            x, y = self._validate_on_device(x, y, reset=True, **options)
+            return x, y, FeatureMap.of_table(x, categorical_features)
+        if columns is None:
+            x, y = self._validate(plain_matrix(x), y, reset=True, **options)
+            x = self._as_trained(x)
+            features = FeatureMap.of_table(x, categorical_features)
+            return features.encode(dense_matrix(x)) if features.categories else x, y, features
+        validate_data(self, columns.native, reset=True, skip_check_array=True)
+        features = FeatureMap.of_table(columns, categorical_features)
+        checks = {"ensure_all_finite": False, "estimator": self, **options}
+        x, y = check_X_y(features.encode(columns), y, dtype="numeric", **checks)
+        return to_native(x), y, features
+
+    def _check_y(self, y: Any, n_rows: int, **options: Any) -> np.ndarray:
+        """Checked targets of so many rows, on the host."""
+        refuse_mask("y", y)
+        refuse_sparse("y", y)
+        outline = np.broadcast_to(np.zeros(()), (n_rows, 1))
+        checked: np.ndarray = check_X_y(outline, on_host(y), estimator=self, **options)[1]
+        return checked
 
     def _seed(self) -> int:
         if isinstance(self.random_state, numbers.Integral):
@@ -573,12 +627,13 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         self,
         pairs: list[tuple[Any, Any]],
         eval_sample_weight: Any,
+        features: FeatureMap,
         params: BoostParams,
         n_outputs: int = 1,
     ) -> list[tuple[Any, Any, np.ndarray]]:
         """(X, y, weight) of each eval set.
 
-        X and y as the estimator's ``_check_eval_y`` leaves them.
+        X by the map of the training data, y as the estimator's ``_check_eval_y`` leaves it.
         """
         if not pairs:
             if params.early_stopping_rounds is not None:
@@ -601,7 +656,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
             name = f"y of eval_set[{i}]"
             refuse_mask(name, ey)
             refuse_sparse(name, ey)
-            ex = self._check_x(ex, reset=False)
+            ex = self._check_x(ex, features)
             ey = self._check_eval_y(name, one_column(name, on_host(ey)), len(ex), n_outputs)
             out.append((ex, ey, check_weight(on_host(ew), len(ex), f"eval_sample_weight[{i}]")))
         return out

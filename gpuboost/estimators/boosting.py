@@ -19,7 +19,6 @@ from gpuboost.data.checks import (
     check_weight,
     weights_by_class,
 )
-from gpuboost.data.features import FeatureMap
 from gpuboost.estimators.base import (
     BaseBoost,
     TreesOfClasses,
@@ -220,12 +219,12 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         params = self._check_params()
         objective = self._named_objective()
         with self._unchanged_on_error():
-            X, y = self._check_xy(X, y, multi_output=True)
+            X, y, features = self._read_xy(X, y, None, multi_output=True)
             y = check_targets("y", one_column("y", y), len(X))
             weight = check_weight(on_host(sample_weight), len(X))
             pairs = eval_pairs(eval_set, eval_X, eval_y)
-            evals = self._check_evals(pairs, eval_sample_weight, params, len(np.atleast_2d(y)))
-            features = FeatureMap.of_numbers(X.shape[1])
+            n_outputs = len(np.atleast_2d(y))
+            evals = self._check_evals(pairs, eval_sample_weight, features, params, n_outputs)
             fitted = self._fit_boosting(X, features, y, weight, evals, objective, None, params)
             self._set_fitted(*fitted, params)
         return self
@@ -460,7 +459,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         check_class_weight(self.class_weight)
         binary = self._named_objective()
         with self._unchanged_on_error():
-            X, y = self._check_xy(X, y, multi_output=True)
+            X, y, features = self._read_xy(X, y, None, multi_output=True)
             y = one_column("y", y)
             if y.ndim == 1:
                 check_classification_targets(y)
@@ -484,9 +483,8 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
             if n_classes == 1:
                 objective = replace(OBJECTIVES["one_class"], metric=binary.metric)
             pairs = eval_pairs(eval_set, eval_X, eval_y)
-            checked = self._check_evals(pairs, eval_sample_weight, params, len(classes))
+            checked = self._check_evals(pairs, eval_sample_weight, features, params, len(classes))
             evals = [(ex, eval_codes(name, ey, classes), ew) for ex, (name, ey), ew in checked]
-            features = FeatureMap.of_numbers(X.shape[1])
             ensemble, history = self._fit_boosting(
                 X, features, codes.astype(np.float64), weight, evals, objective, classes, params
             )

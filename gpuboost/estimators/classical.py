@@ -19,6 +19,7 @@ from gpuboost.backend import (
     Backend,
     check_device,
     device_for,
+    device_holds_numbers,
     device_of,
     get_backend,
     n_threads,
@@ -28,10 +29,8 @@ from gpuboost.data.checks import (
     LARGEST_IN_TREES,
     check_squares,
     check_weight,
-    refuse_sparse,
     weights_by_class,
 )
-from gpuboost.data.dates_and_masks import plain_table, refuse_mask
 from gpuboost.data.features import FeatureMap
 from gpuboost.data.sparse import dense_matrix
 from gpuboost.data.targets import TreeTargets
@@ -124,10 +123,12 @@ class BaseClassical(BaseTrees):
             return get_backend("cpu", self.n_jobs)
         return get_backend(device_for(self.device, x), self.n_jobs)
 
-    def _takes_device_input(self) -> bool:
+    def _takes_device_input(self, x: Any) -> bool:
         """Whether ``fit`` reads X on a device where it is: where its bins are trained on."""
-        is_binned = self._splitter == "hist" and self.categorical_features is None
-        return is_binned and self.device not in ("auto", "cpu")
+        is_plain = self.categorical_features is None or (
+            isinstance(self.categorical_features, str) and device_holds_numbers(x)
+        )
+        return self._splitter == "hist" and is_plain and self.device not in ("auto", "cpu")
 
     # --- training data
 
@@ -136,18 +137,11 @@ class BaseClassical(BaseTrees):
 
         Sets n_features_in_ and feature_names_in_.
         """
-        if device_of(x) is not None and not self._takes_device_input():
+        if device_of(x) is not None and not self._takes_device_input(x):
             log.info("X is copied from %s to the host for training", device_for(self.device, x))
             x = on_host(x)
-        refuse_mask("y", y)
-        refuse_sparse("y", y)
-        x, features = plain_table(x), None
-        if self.categorical_features is not None:
-            features = FeatureMap.of_table(x, self.categorical_features)
-            x = features.encode(x)
-        x, y = self._check_xy(x, y, multi_output=True)
+        x, y, features = self._read_xy(x, y, self.categorical_features, multi_output=True)
         x = dense_matrix(x)
-        features = features or FeatureMap.of_numbers(x.shape[1])
         y = y.reshape(len(y), -1)
         one_column = y.shape[1] == 1
         weight = check_weight(on_host(sample_weight), len(x), largest_allowed=LARGEST_IN_TREES)

@@ -67,10 +67,13 @@ class RandomForestClassifier(BaseForestClassifier):
         Weights of the classes, multiplied with ``sample_weight``; a list has one entry for each
         output. "balanced" gives all classes the same total, "balanced_subsample" does so in every
         bag.
-    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
-        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
-        data frame that have a category dtype. Their values may be numbers or strings; a value that
-        training has not seen counts as missing.
+    categorical_features : "auto", None, or array-like of int, str or bool, default="auto"
+        Columns of categories: their numbers, names or a mask; None for no column. "auto": columns
+        of a frame that hold text or have a dtype of categories, and columns of text of other
+        tables. Categories are text or numbers.
+    unknown_category : {"missing", "error"}, default="missing"
+        What a category is in rows to predict that training has not seen: a missing value, or an
+        error.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
         How "exact" and "hist" divide categories: in the order of their shares of a class (Fisher;
         the best division for two classes), one against the others, or in every way (up to 10
@@ -191,10 +194,13 @@ class RandomForestRegressor(BaseForestRegressor):
     keep_targets : bool, default=False
         Whether to keep the training targets of all leaves, 12 bytes for each row of each bag:
         ``predict_quantiles`` needs them.
-    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
-        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
-        data frame that have a category dtype. Their values may be numbers or strings; a value that
-        training has not seen counts as missing.
+    categorical_features : "auto", None, or array-like of int, str or bool, default="auto"
+        Columns of categories: their numbers, names or a mask; None for no column. "auto": columns
+        of a frame that hold text or have a dtype of categories, and columns of text of other
+        tables. Categories are text or numbers.
+    unknown_category : {"missing", "error"}, default="missing"
+        What a category is in rows to predict that training has not seen: a missing value, or an
+        error.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
         How "exact" and "hist" divide categories: in the order of their means (Fisher; the best
         division for one output, absolute error aside), one against the others, or in every way (up
@@ -320,10 +326,14 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Weights of the classes, multiplied with ``sample_weight``; a list has one entry for each
         output. "balanced" gives all classes the same total, "balanced_subsample" does so in every
         bag.
-    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
-        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
-        data frame that have a category dtype. Their values may be numbers or strings; a value that
-        training has not seen counts as missing. A cut sends each category left or right by chance.
+    categorical_features : "auto", None, or array-like of int, str or bool, default="auto"
+        Columns of categories: their numbers, names or a mask; None for no column. "auto": columns
+        of a frame that hold text or have a dtype of categories, and columns of text of other
+        tables. Categories are text or numbers. A cut sends each category left or right by
+        chance.
+    unknown_category : {"missing", "error"}, default="missing"
+        What a category is in rows to predict that training has not seen: a missing value, or an
+        error.
     max_bins : int, default=256
         Maximum number of bins per feature, from 2 to 256, for ``splitter="hist"``. One bin is
         reserved for missing values, so 256 means 255 bins for values.
@@ -409,7 +419,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
         oob_score: Any = False,
         voting: str = "soft",
         class_weight: Any = None,
-        categorical_features: Any = None,
+        categorical_features: Any = "auto",
+        unknown_category: str = "missing",
         max_bins: int = DEFAULT.max_bins,
         warm_start: bool = False,
         device: str = "auto",
@@ -471,10 +482,14 @@ class ExtraTreesRegressor(BaseForestRegressor):
     keep_targets : bool, default=False
         Whether to keep the training targets of all leaves, 12 bytes for each row of each bag:
         ``predict_quantiles`` needs them.
-    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
-        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
-        data frame that have a category dtype. Their values may be numbers or strings; a value that
-        training has not seen counts as missing. A cut sends each category left or right by chance.
+    categorical_features : "auto", None, or array-like of int, str or bool, default="auto"
+        Columns of categories: their numbers, names or a mask; None for no column. "auto": columns
+        of a frame that hold text or have a dtype of categories, and columns of text of other
+        tables. Categories are text or numbers. A cut sends each category left or right by
+        chance.
+    unknown_category : {"missing", "error"}, default="missing"
+        What a category is in rows to predict that training has not seen: a missing value, or an
+        error.
     max_bins : int, default=256
         Maximum number of bins per feature, from 2 to 256, for ``splitter="hist"``. One bin is
         reserved for missing values, so 256 means 255 bins for values.
@@ -557,7 +572,8 @@ class ExtraTreesRegressor(BaseForestRegressor):
         max_samples: int | float | None = None,
         oob_score: Any = False,
         keep_targets: bool = False,
-        categorical_features: Any = None,
+        categorical_features: Any = "auto",
+        unknown_category: str = "missing",
         max_bins: int = DEFAULT.max_bins,
         warm_start: bool = False,
         device: str = "auto",

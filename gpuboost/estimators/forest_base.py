@@ -99,6 +99,7 @@ class BaseForest(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, SeveralOutputs
                 "outside of one"
             )
         self._check_device()
+        self._check_categories()
         return params, tree_params
 
     def _splitter_of_trees(self) -> str:
@@ -279,7 +280,8 @@ class BaseForestClassifier(SeveralLabels, BaseForest):
         oob_score: Any = False,
         voting: str = "soft",
         class_weight: Any = None,
-        categorical_features: Any = None,
+        categorical_features: Any = "auto",
+        unknown_category: str = "missing",
         categorical_split: str = DEFAULT.categorical_split,
         max_bins: int = DEFAULT.max_bins,
         warm_start: bool = False,
@@ -344,7 +346,8 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
         max_samples: int | float | None = None,
         oob_score: Any = False,
         keep_targets: bool = False,
-        categorical_features: Any = None,
+        categorical_features: Any = "auto",
+        unknown_category: str = "missing",
         categorical_split: str = DEFAULT.categorical_split,
         max_bins: int = DEFAULT.max_bins,
         warm_start: bool = False,

@@ -16,8 +16,8 @@ from gpuboost.objectives.links import IDENTITY
 #: Parameters of trees that concern what is grown, and that forests and AdaBoost have, too.
 SHARED = (
     "criterion", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf",
-    "max_features", "max_leaf_nodes", "min_impurity_decrease", "categorical_split", "device",
-    "n_jobs",
+    "max_features", "max_leaf_nodes", "min_impurity_decrease", "categorical_split",
+    "unknown_category", "device", "n_jobs",
 )  # fmt: skip
 
 

@@ -82,6 +82,7 @@ class BaseDecisionTree(SeveralOutputs):
         )
         self._check_bins()
         self._check_device()
+        self._check_categories()
         if not isinstance(self.ccp_alpha, str) or self.ccp_alpha != "cv":
             if isinstance(self.ccp_alpha, str):
                 raise ValueError(
@@ -287,10 +288,8 @@ class BaseDecisionTree(SeveralOutputs):
             The estimator, pruned.
         """
         ensemble = ensemble_of(self)
-        if ensemble.features.categories:
-            X_val = ensemble.features.encode(on_host(X_val))
-        x, y = self._check_xy(X_val, y_val, reset=False, multi_output=True)
-        y = y.reshape(len(y), -1)
+        x = self.check_rows(X_val)
+        y = self._check_y(y_val, len(x), multi_output=True).reshape(len(x), -1)
         if y.shape[1] != self.n_outputs_:
             raise ValueError(
                 f"y_val must have {self.n_outputs_} outputs as in training; got {y.shape[1]}"
@@ -425,10 +424,13 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
         Impurity that ``ccp_alpha`` and ``cost_complexity_pruning_path`` weigh against leaves. None:
         ``criterion``. Trees are best grown by "gini" or "entropy", and may be pruned by the share
         of wrong classes.
-    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
-        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
-        data frame that have a category dtype. Their values may be numbers or strings; a value that
-        training has not seen counts as missing.
+    categorical_features : "auto", None, or array-like of int, str or bool, default="auto"
+        Columns of categories: their numbers, names or a mask; None for no column. "auto": columns
+        of a frame that hold text or have a dtype of categories, and columns of text of other
+        tables. Categories are text or numbers.
+    unknown_category : {"missing", "error"}, default="missing"
+        What a category is in rows to predict that training has not seen: a missing value, or an
+        error.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
         How "exact" and "hist" divide categories: in the order of their shares of a class (Fisher;
         the best division for two classes), one against the others, or in every way (up to 10
@@ -501,7 +503,8 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
         ccp_alpha: float | str = 0.0,
         cv: Any = FOLDS,
         pruning_risk: str | None = None,
-        categorical_features: Any = None,
+        categorical_features: Any = "auto",
+        unknown_category: str = "missing",
         categorical_split: str = DEFAULT.categorical_split,
         feature_probabilities: Any = None,
         max_bins: int = DEFAULT.max_bins,
@@ -585,10 +588,13 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     cv : int, splitter or iterable of splits, default=5
         Folds for ``ccp_alpha="cv"``: their number (shuffled), a splitter of scikit-learn, or
         splits.
-    categorical_features : array-like of int, str or bool, "from_dtype" or None, default=None
-        Nominal features: numbers, names or a mask of columns, or with "from_dtype" all columns of a
-        data frame that have a category dtype. Their values may be numbers or strings; a value that
-        training has not seen counts as missing.
+    categorical_features : "auto", None, or array-like of int, str or bool, default="auto"
+        Columns of categories: their numbers, names or a mask; None for no column. "auto": columns
+        of a frame that hold text or have a dtype of categories, and columns of text of other
+        tables. Categories are text or numbers.
+    unknown_category : {"missing", "error"}, default="missing"
+        What a category is in rows to predict that training has not seen: a missing value, or an
+        error.
     categorical_split : {"auto", "fisher", "one_vs_rest", "exhaustive"}, default="auto"
         How "exact" and "hist" divide categories: in the order of their means (Fisher; the best
         division for one output, absolute error aside), one against the others, or in every way (up
@@ -653,7 +659,8 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         min_impurity_decrease: float = DEFAULT.min_impurity_decrease,
         ccp_alpha: float | str = 0.0,
         cv: Any = FOLDS,
-        categorical_features: Any = None,
+        categorical_features: Any = "auto",
+        unknown_category: str = "missing",
         categorical_split: str = DEFAULT.categorical_split,
         feature_probabilities: Any = None,
         max_bins: int = DEFAULT.max_bins,

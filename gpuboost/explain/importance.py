@@ -18,6 +18,7 @@ from sklearn.base import clone, is_classifier
 
 from gpuboost.backend import get_backend, on_host
 from gpuboost.data.categorical import categorical_columns
+from gpuboost.data.columns import columns_of, take_rows, without_column
 from gpuboost.data.sparse import dense_matrix
 from gpuboost.explain.out_of_bag import (
     Bagged,
@@ -179,12 +180,21 @@ def drop_column(model: Any, X: Any, y: Any, cv: Any = 5, random_state: Any = 0) 
             int(cv), shuffle=True, random_state=random_state
         )
     folds = list(check_cv(cv, y, classifier=classification).split(X, y))
-    n_features = X.shape[1] if hasattr(X, "shape") else np.asarray(X).shape[1]
+    columns = columns_of(X)
+    n_features = np.shape(X)[1] if columns is None else len(columns)
+    names = None if columns is None or columns.names is None else list(map(str, columns.names))
     values, influences = np.zeros((len(folds), n_features)), [[] for _ in range(n_features)]  # type: ignore[var-annotated]
     for k, (train, test) in enumerate(folds):
         full = _power(clone(model), X, y, train, test, classification)
         for j in range(n_features):
-            reduced = _power(_without(model, X, j), _drop(X, j), y, train, test, classification)
+            reduced = _power(
+                _without(model, names, n_features, j),
+                without_column(X, j),
+                y,
+                train,
+                test,
+                classification,
+            )
             values[k, j] = full[0] - reduced[0]
             influences[j].append(full[1] - reduced[1])
     variance = [np.mean([fold.var() for fold in of_feature]) for of_feature in influences]
@@ -193,7 +203,7 @@ def drop_column(model: Any, X: Any, y: Any, cv: Any = 5, random_state: Any = 0) 
         model,
         values.mean(axis=0),
         np.sqrt(np.array(variance) / sum(len(test) for _, test in folds)),
-        [str(name) for name in X.columns] if hasattr(X, "columns") else None,
+        names,
     )
 
 
@@ -201,7 +211,7 @@ def _power(
     model: Any, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray, classification: bool
 ) -> tuple[float, np.ndarray]:
     """Predictiveness on the test rows, and what each of them adds to it (up to a constant)."""
-    prediction = model.fit(_take(X, train), y[train]).predict(_take(X, test))
+    prediction = model.fit(take_rows(X, train), y[train]).predict(take_rows(X, test))
     if classification:
         hit = (prediction == y[test]).astype(np.float64)
         return float(hit.mean()), hit
@@ -212,28 +222,13 @@ def _power(
     ) * spread / variance**2 - squares / variance
 
 
-def _take(X: Any, rows: np.ndarray) -> Any:
-    return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
-
-
-def _drop(X: Any, j: int) -> Any:
-    """All columns but one."""
-    return (
-        X.drop(columns=X.columns[j])
-        if hasattr(X, "columns")
-        else np.delete(np.asarray(X), j, axis=1)
-    )
-
-
-def _without(model: Any, X: Any, j: int) -> Any:
-    """A clone that knows the nominal columns where they are after a column is gone."""
+def _without(model: Any, names: Sequence[str] | None, n_features: int, j: int) -> Any:
+    """A clone that knows the columns of categories where they are after a column is gone."""
     model = clone(model)
     chosen = getattr(model, "categorical_features", None)
     if chosen is not None and not isinstance(chosen, str):
-        model.set_params(
-            categorical_features=[f - (f > j) for f in categorical_columns(X, chosen) if f != j]
-            or None
-        )
+        named = categorical_columns(None, n_features, names, chosen)
+        model.set_params(categorical_features=[f - (f > j) for f in named if f != j] or None)
     return model
 
 

@@ -11,7 +11,7 @@ from sklearn.utils import Bunch
 
 from gpuboost.backend import on_host
 from gpuboost.config import Number
-from gpuboost.data.categorical import column_of
+from gpuboost.data.sparse import dense_matrix
 from gpuboost.model.ensemble import Ensemble, ensemble_of, votes
 from gpuboost.model.tree import Tree
 
@@ -80,7 +80,8 @@ def partial_dependence(
     chosen = _numbers_of(features, ensemble.names())
     Number(1, integer=True).check("grid_resolution", grid_resolution)
     limits = _checked(percentiles)
-    grids = [_grid(ensemble, X, f, limits, grid_resolution) for f in chosen]
+    rows = dense_matrix(on_host(model.check_rows(X)))
+    grids = [_grid(ensemble, rows, f, limits, grid_resolution) for f in chosen]
     shown, codes = [shown for shown, _ in grids], [codes for _, codes in grids]
     points = np.stack([axis.ravel() for axis in np.meshgrid(*codes, indexing="ij")], axis=1)
     average = np.repeat(ensemble.base_score[:, None], len(points), axis=1)
@@ -135,11 +136,7 @@ def _grid(
     categories = ensemble.features.categories.get(f)
     if categories is not None:
         return categories, np.arange(len(categories), dtype=np.float64)
-    x = on_host(x)
-    x = x if hasattr(x, "shape") else np.asarray(x)
-    if x.ndim != 2 or x.shape[1] != ensemble.n_features:
-        raise ValueError(f"X must have {ensemble.n_features} features; got shape {x.shape}")
-    column = np.asarray(column_of(x, f), np.float64)
+    column = np.asarray(x[:, f], np.float64)
     values = np.unique(column[~np.isnan(column)])
     if not len(values):
         raise ValueError(f"X has no value of feature {ensemble.names()[f]!r}")

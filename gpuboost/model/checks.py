@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpuboost.data.categorical import ascending
 from gpuboost.data.features import NUMERIC
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.file import need
@@ -29,7 +30,7 @@ def check_ensemble(ensemble: Ensemble) -> None:
             f"feature {f} is {feature.kind}, and has categories or not against it",
         )
     for f, values in ensemble.features.categories.items():
-        check_ascending(values, f"the categories of feature {f}")
+        check_categories(values, f"the categories of feature {f}")
     _check_channels(ensemble)
     _check_combination(ensemble)
     _check_trees(ensemble)
@@ -157,6 +158,15 @@ def _check_sets(
         (first_word + words <= n_words)[words > 0].all(),
         "a set of a nominal feature reaches beyond the sets of its tree",
     )
+
+
+def check_categories(values: np.ndarray, what: str) -> None:
+    """Raise unless categories are distinct and in their order; whole numbers in text have two."""
+    if values.dtype == object and all(isinstance(value, str) for value in values):
+        in_order = values.tolist() == ascending(values, what).tolist()
+        if values.ndim == 1 and in_order:
+            return
+    check_ascending(values, what)
 
 
 def check_ascending(values: np.ndarray, what: str) -> None:

@@ -278,18 +278,18 @@ class Ensemble:
         return np.asarray(np.average(by_tree, axis=0, weights=self.tree_weights))
 
     def fingerprint(self) -> str:
-        """SHA-256 of the model: equal fingerprints mean equal predictions, bit for bit."""
+        """SHA-256 of the model: equal fingerprints mean equal predictions, bit for bit.
+
+        Of rows of numbers and codes: names of features, classes and categories are not part of it.
+        """
         kind = f"{self.combine} {self.link} {self.vote} {self.shares}"
         sizes = [self.n_features, self.n_channels, len(self.trees), self.n_outputs]
         digest = hashlib.sha256(kind.encode() + np.array(sizes, "<i8").tobytes())
         kinds = [KINDS.index(feature.kind) for feature in self.features.features]
         for values in (self.base_score, self.first_channel, self.tree_weights, np.array(kinds)):
             digest.update(values.astype("<f8").tobytes())
-        for values in self.features.categories.values():
-            is_text = values.dtype.kind in "OUS"
-            digest.update(
-                "\0".join(map(str, values)).encode() if is_text else values.astype("<f8").tobytes()
-            )
+        for f, values in self.features.categories.items():
+            digest.update(np.array([f, len(values)], "<i8").tobytes())
         for tree in self.trees:
             tree.add_to_digest(digest)
         return digest.hexdigest()

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.data.categorical import category_numbers
+from gpuboost.data.categorical import places
+from gpuboost.data.columns import fill
 from gpuboost.data.formatted_values import described, is_date, parsed
 from gpuboost.model.table_schema import TableSchema
 from gpuboost.progress import Progress
@@ -27,8 +28,6 @@ from gpuboost.tables.columns import (
 )
 from gpuboost.tables.errors import RereadTable, TableError, check_columns, shortened
 
-#: Bytes of rows that are filled together, column by column: they stay in the second-level cache.
-STRIPE = 1 << 17
 #: What is set aside beyond the expected number of rows; memory that is not touched costs nothing.
 SPARE = 1.05
 #: Rows from which on a text column with more values than half of the rows is worth a word.
@@ -125,15 +124,6 @@ class _Collector:
         return Part(
             self.x.finish(), self.y.finish(), None if self.weight is None else self.weight.finish()
         )
-
-
-def fill(out: np.ndarray, columns: Sequence[np.ndarray]) -> None:
-    """Put columns beside each other into a matrix that is stored by rows."""
-    step = max(64, STRIPE // max(out.itemsize * out.shape[1], 1))
-    for begin in range(0, len(out), step):
-        stripe = out[begin : begin + step]
-        for f, column in enumerate(columns):
-            stripe[:, f] = column[begin : begin + step]
 
 
 def read_training(
@@ -373,7 +363,11 @@ class ModelColumns:
         if name in self.known:
             return self.known[name].code(column)
         numbers = self._formatted(name, column) if name in self.formats else to_numbers(column)
-        return category_numbers(numbers, self.numbers[name]) if name in self.numbers else numbers
+        if name not in self.numbers:
+            return numbers
+        values, codes = np.unique(numbers, return_inverse=True)
+        place = places(values.tolist(), self.numbers[name])
+        return np.where(place < 0, np.nan, place)[codes]
 
     def _formatted(self, name: str, column: Any) -> np.ndarray:
         if not (isinstance(column, np.ndarray) or kind_of(column.type) == "text"):

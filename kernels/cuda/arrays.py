@@ -34,6 +34,12 @@ def _is_cudf(x):
     return hasattr(x, "to_cupy")
 
 
+def holds_numbers(x):
+    """Whether every column is one of numbers; arrays have no others."""
+    dtypes = x.dtypes if hasattr(x, "columns") and _is_cudf(x) else ()
+    return all(getattr(dtype, "kind", "O") in "fiub" for dtype in dtypes)
+
+
 def device_array(x):
     """Device input as a CuPy array, without a copy but for frames, and its column names or None."""
     with cupy().cuda.Device(device_of(x)):

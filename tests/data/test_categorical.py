@@ -1,82 +1,119 @@
-"""Categorical columns and their category numbers."""
+"""Which columns are categorical, and the order of categories."""
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
-from gpuboost.data.categorical import categorical_columns, category_numbers, distinct
-from gpuboost.data.features import FeatureMap
+from gpuboost.data.categorical import (
+    are_texts,
+    ascending,
+    categorical_columns,
+    check_categorical_features,
+    places,
+    refuse_free_text,
+)
+from gpuboost.data.columns import columns_of
 
-FRAME = pd.DataFrame({"a": [1.0, 2.0], "colour": pd.Categorical(["red", "blue"]), "c": [5, 6]})
+FRAME = pd.DataFrame(
+    {
+        "a": [1.0, 2.0],
+        "colour": pd.Categorical(["red", "blue"]),
+        "text": ["x", "y"],
+        "yes": [True, False],
+    }
+)
+
+
+def chosen_of(table, chosen):
+    columns = columns_of(table)
+    names = None if columns is None else columns.names
+    return categorical_columns(columns, 4, names, chosen)
 
 
 @pytest.mark.parametrize(
-    ("chosen", "columns"),
+    ("chosen", "expected"),
     [
         (None, []),
-        ("from_dtype", [1]),
+        ("auto", [1, 2]),
         (["colour", "a"], [0, 1]),
-        ([2, -2], [1, 2]),
-        ([False, True, True], [1, 2]),
+        ([2, -2, -3], [1, 2]),
+        ([False, True, True, False], [1, 2]),
+        (np.array([False, True, True, False]), [1, 2]),
         (1, [1]),
-        ([1, "colour", -2], [1]),
+        ("auto", [1, 2]),
+        ([1, "colour", -3], [1]),
     ],
 )
-def test_columns_are_chosen_by_dtype_name_number_or_mask(chosen, columns):
-    assert categorical_columns(FRAME, chosen) == columns
+def test_columns_are_chosen_by_what_they_hold_by_name_number_or_mask(chosen, expected):
+    for table in (FRAME, pl.from_pandas(FRAME)):
+        assert chosen_of(table, chosen) == expected
 
 
-def test_arrays_have_neither_names_nor_category_dtypes():
-    assert categorical_columns(np.zeros((2, 3)), "from_dtype") == []
-    with pytest.raises(ValueError, match="names a column that X does not have: 'a'"):
-        categorical_columns(np.zeros((2, 3)), ["a"])
+def test_columns_of_other_tables():
+    arrow = pa.table({"a": [1.0], "b": ["x"], "c": pa.array(["y"]).dictionary_encode(), "d": [1]})
+    assert chosen_of(arrow, "auto") == [1, 2]
+    assert chosen_of(np.array([["a", 1, None, True]], dtype=object), "auto") == [0]
+    assert chosen_of(np.zeros((2, 4)), "auto") == []
 
 
-@pytest.mark.parametrize("chosen", [[3], [-4], [1.5], [None], [True]])
+@pytest.mark.parametrize("chosen", [[4], [-5], [1.5], [None], [True]])
 def test_what_is_no_column(chosen):
-    with pytest.raises(ValueError, match="must hold names or numbers of the 3 columns"):
-        categorical_columns(FRAME, chosen)
+    with pytest.raises(ValueError, match="must give features by name or by number, 0 to 3; got"):
+        chosen_of(FRAME, chosen)
 
 
-def test_categories_are_numbered_in_ascending_order_and_unknown_ones_are_missing():
-    x = np.array([["b", 1.0], ["a", 2.0], [None, 3.0]], dtype=object)
-    categories = FeatureMap.of_table(x, [0])
-    assert categories.categories[0].tolist() == ["a", "b"]
-    other = np.array([["a", 1.0], ["zebra", 2.0], ["b", 3.0]], dtype=object)
-    np.testing.assert_array_equal(
-        categories.encode(other).astype(float), [[0, 1], [np.nan, 2], [1, 3]]
-    )
-    assert other[0, 0] == "a"  # the caller's matrix stays as it is
-    np.testing.assert_array_equal(categories.is_categorical, [1, 0])
+def test_names_that_are_none():
+    with pytest.raises(ValueError, match="names a feature that X does not have: 'b'"):
+        chosen_of(FRAME, ["b"])
+    with pytest.raises(ValueError, match="names the feature 'a', but the columns of X have no na"):
+        chosen_of(np.zeros((2, 4)), ["a"])
+    with pytest.raises(ValueError, match="must be 'auto', None or a list of columns; got 'from_"):
+        check_categorical_features("from_dtype")
 
 
-def test_numbers_may_be_categories_too():
-    x = np.array([[7.0], [3.0], [np.nan], [7.0]])
-    encoded = FeatureMap.of_table(x, [0]).encode(x)
-    np.testing.assert_array_equal(encoded, [[1.0], [0.0], [np.nan], [1.0]])
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["b", "a", "B"], ["B", "a", "b"]),
+        (["10", "9", "-1", "0"], ["-1", "0", "9", "10"]),  # as the numbers would be
+        (["10", "9", "007"], ["007", "10", "9"]),  # names
+        ([10, 9], [9, 10]),
+        ([2.5, 1], [1.0, 2.5]),
+        ([True, False], [False, True]),
+        ([], []),
+    ],
+)
+def test_categories_are_in_one_order_however_they_are_given(values, expected):
+    for given in (values, values[::-1], values * 2):
+        assert ascending(given, "'c'").tolist() == expected
 
 
-def test_a_frame_keeps_its_other_columns():
-    encoded = FeatureMap.of_table(FRAME, ["colour"]).encode(FRAME)
-    assert encoded["colour"].tolist() == [1.0, 0.0] and encoded["c"].tolist() == [5, 6]
-    assert FRAME["colour"].tolist() == ["red", "blue"]
+def test_categories_of_two_kinds():
+    with pytest.raises(ValueError, match="column 'c' must hold values of one kind; got 'a' and 1"):
+        ascending(["a", 1], "'c'")
+    with pytest.raises(ValueError, match="column 'c' must hold text or numbers"):
+        ascending([1j, 2], "'c'")
 
 
-def test_values_of_another_kind_are_unknown_and_mixed_ones_an_error():
-    categories = FeatureMap.of_table(np.array([["a"], ["b"]], dtype=object), [0])
-    assert np.isnan(categories.encode(np.array([[1.0], [2.0]], dtype=object)).astype(float)).all()
-    with pytest.raises(ValueError, match="must hold values of one kind"):
-        FeatureMap.of_table(np.array([["a"], [1.0]], dtype=object), [0])
+def test_places_of_values():
+    categories = ascending(["b", "a"], "'c'")
+    assert places(["b", "new", "a"], categories).tolist() == [1, -1, 0]
+    assert places([2.0, True], ascending([1, 2], "'c'")).tolist() == [1, 0]
+    assert are_texts(categories) and not are_texts(np.array([1.0]))
 
 
-def test_without_categorical_columns_nothing_is_copied():
-    x = np.zeros((2, 2))
-    assert FeatureMap.of_table(x, None).encode(x) is x
-
-
-def test_numbers_are_places_and_unknown_values_are_missing():
-    values = distinct(np.array(["b", None, "a", "b"], dtype=object))
-    assert values.tolist() == ["a", "b"]
-    column = np.array(["b", "c", None, "a"], dtype=object)
-    np.testing.assert_array_equal(category_numbers(column, values), [1, np.nan, np.nan, 0])
-    np.testing.assert_array_equal(category_numbers(np.array([1.0]), values), [np.nan])
+def test_free_text_is_refused_with_what_to_do():
+    texts = [f"this is comment number {i}" for i in range(1200)]
+    columns = columns_of(pl.DataFrame({"n": range(1200), "comment": texts}))
+    with pytest.raises(
+        ValueError,
+        match=r"column 'comment' of X is free text .*1,200 distinct.*"
+        r"in 1,200 rows, such as.*Leave it out.*categorical_features",
+    ):
+        refuse_free_text(columns, 1)
+    refuse_free_text(columns_of(pl.DataFrame({"c": texts * 2})), 0)  # each text twice
+    refuse_free_text(columns_of(pl.DataFrame({"c": texts[:999]})), 0)  # not many
+    declared = pl.DataFrame({"c": pl.Series(texts, dtype=pl.Categorical)})
+    refuse_free_text(columns_of(declared), 0)

@@ -9,6 +9,7 @@ from gpuboost.data.checks import (
     check_squares,
     check_weight,
     class_codes,
+    refuse_mask,
     to_native,
 )
 
@@ -76,3 +77,9 @@ def test_targets_whose_squares_cannot_be_written(size):
     with pytest.raises(ValueError, match="largest absolute value of y must be 0 or between"):
         check_squares("y", y, weight)
     check_squares("y", y, np.array([1.0, 0.0]))  # a row without weight is not there
+
+
+def test_masked_targets_are_refused():
+    refuse_mask("y", np.ma.masked_array([[1, 2]], mask=False))
+    with pytest.raises(ValueError, match="y must not have masked entries, as only X may; 1 are"):
+        refuse_mask("y", np.ma.masked_array([1, 2], mask=[True, False]))

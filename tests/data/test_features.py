@@ -1,5 +1,8 @@
+import datetime
+
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -149,12 +152,48 @@ def test_categories_become_their_places_and_the_rest_stays():
     assert features.categories[1].tolist() == ["x", "y"]
     np.testing.assert_array_equal(features.is_categorical, [0, 1])
     new = pd.DataFrame({"a": [0.0, 1.0], "b": ["z", "y"]})
-    np.testing.assert_array_equal(features.encode(new).to_numpy(float), [[0.0, np.nan], [1.0, 1.0]])
+    np.testing.assert_array_equal(features.encode(new), [[0.0, np.nan], [1.0, 1.0]])
     assert new.b.tolist() == ["z", "y"]  # the user's table stays as it was
     matrix = np.array([[0.0, "z"], [1.0, "y"]], dtype=object)
-    np.testing.assert_array_equal(
-        features.encode(matrix).astype(float), [[0.0, np.nan], [1.0, 1.0]]
+    np.testing.assert_array_equal(features.encode(matrix), [[0.0, np.nan], [1.0, 1.0]])
+    with pytest.raises(ValueError, match="column 'b' of X has a category that training has not se"):
+        features.encode(new, unknown="error")
+
+
+@pytest.mark.parametrize(
+    ("new", "message"),
+    [
+        ({"a": ["x"]}, "column 'a' holds text, and held numbers"),
+        ({"a": [datetime.date(2020, 1, 1)]}, "column 'a' holds dates, and held numbers"),
+        ({"b": [1.0]}, "column 'b' holds numbers, and held text"),
+        ({"c": [1.0]}, "column 'c' holds numbers, and held dates"),
+        ({"d": ["1"]}, "column 'd' holds text, and held numbers"),
+    ],
+)
+def test_columns_that_hold_something_else_than_in_training(new, message):
+    table = {"a": [1.0], "b": ["x"], "c": [datetime.date(2020, 1, 1)], "d": [5]}
+    features = FeatureMap.of_table(pl.DataFrame(table), ["b", "d"])
+    with pytest.raises(ValueError, match=f"X must hold what it held in training: {message}"):
+        features.encode(pl.DataFrame(table | new))
+    nothing = features.encode(pl.DataFrame({name: [None] for name in table}))
+    assert np.isnan(nothing).all()
+    same = features.encode(
+        pl.DataFrame(table | {"a": [True], "b": pl.Series(["x"]).cast(pl.Enum(["x"]))})
     )
+    np.testing.assert_array_equal(same[0], [1, 0, 1577836800, 0])
+
+
+def test_times_are_told(caplog):
+    caplog.set_level("INFO", logger="gpuboost")
+    FeatureMap.of_table(pl.DataFrame({"t": [datetime.date(2020, 1, 1)], "n": [1]}), None)
+    assert "'t' (dates, in seconds since 1970-01-01T00:00 UTC)" in caplog.text
+
+
+def test_numbers_may_be_categories_and_stay_in_their_order():
+    x = np.array([[7.0], [3.0], [np.nan], [7.0]])
+    encoded = FeatureMap.of_table(x, [0]).encode(x)
+    np.testing.assert_array_equal(encoded, [[1.0], [0.0], [np.nan], [1.0]])
+    assert FeatureMap.of_table(x, "auto").encode(x) is x
 
 
 def test_numbers_with_categories_are_ordinal():

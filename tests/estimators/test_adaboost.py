@@ -238,7 +238,7 @@ def test_nominal_columns_missing_values_and_class_weights(rng):
     )
     y = frame["b"].isin(["p", "s"]) ^ (rng.random(300) < 0.1)
     frame.loc[:20, "a"] = np.nan
-    model = AdaBoostClassifier(n_estimators=5, categorical_features="from_dtype").fit(
+    model = AdaBoostClassifier(n_estimators=5, categorical_features="auto").fit(
         frame, np.where(y, "yes", "no")
     )
     assert (

@@ -90,7 +90,7 @@ def test_categories_are_the_grid_of_a_nominal_feature():
         ({"features": 0, "percentiles": (0.9, 0.1)}, "percentiles"),
         ({"features": 0, "percentiles": None}, "percentiles"),
         ({"features": 0, "grid_resolution": 0}, "grid_resolution"),
-        ({"features": 0, "X": X.iloc[:, :3]}, "X must have 10 features"),
+        ({"features": 0, "X": X.iloc[:, :3]}, "seen at fit time, yet now missing:\n- bp"),
         ({"features": 0, "X": X * np.nan}, "no value of feature 'age'"),
     ],
 )
