@@ -208,6 +208,7 @@ OF_EVERYTHING = {
     "compare/test_vs_peers.py", "cuda/test_options.py", "cuda/test_parity.py",
     "cuda/test_saving.py", "emulation/ptx/test_families.py", 
     "estimators/test_any_parameter.py", "estimators/test_docstrings.py",
+    "estimators/test_frames.py",
 }  # fmt: skip
 
 

@@ -16,20 +16,22 @@ import numpy as np
 from scipy.sparse import issparse
 
 from gpuboost.backend import device_of
+from gpuboost.data.times import (
+    DATE,
+    DURATION,
+    IN_SECONDS,
+    STEPS,
+    TIME,
+    seconds,
+    seconds_of_array,
+    seconds_of_object,
+)
 
 #: What columns hold. "category" is what its owner calls so, by a dtype; "empty" has no value.
-NUMBER, BOOLEAN, DATE, TIME, DURATION, TEXT, CATEGORY, EMPTY = (
-    "number", "boolean", "date", "time", "duration", "text", "category", "empty",
-)  # fmt: skip
+NUMBER, BOOLEAN, TEXT, CATEGORY, EMPTY = "number", "boolean", "text", "category", "empty"
 HOLDS = (NUMBER, BOOLEAN, DATE, TIME, DURATION, TEXT, CATEGORY, EMPTY)
-#: What becomes seconds: since 1970-01-01T00:00 (UTC), since midnight, in all.
-IN_SECONDS = (DATE, TIME, DURATION)
 #: Bytes of rows that are filled together, column by column: they stay in the second-level cache.
 STRIPE = 1 << 17
-DAY = 86_400
-EPOCH = datetime.datetime(1970, 1, 1)
-#: Steps of a second in each unit of numpy's and Arrow's times.
-STEPS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9, "ps": 10**12, "fs": 10**15, "as": 10**18}
 
 
 class Columns(ABC):
@@ -295,11 +297,6 @@ def _seconds_of_series(values: Any) -> np.ndarray:
     return seconds(np.asarray(whole.to_numpy(), np.int64), STEPS[unit])
 
 
-def seconds(whole: np.ndarray, steps: int) -> np.ndarray:
-    """Whole numbers of steps as seconds: the same number for the same time in any unit."""
-    return whole // steps + (whole % steps) / steps
-
-
 # --- arrays and lists
 
 
@@ -329,7 +326,7 @@ class ArrayColumns(Columns):
         """A column as numbers."""
         column, kind = self._array[:, f], self._array.dtype.kind
         if kind in "mM":
-            return _seconds_of_array(column)
+            return seconds_of_array(column)
         if kind != "O":
             return column.astype(np.float32) if kind == "b" else column
         known, out = _has_value(column), np.full(len(column), np.nan)
@@ -391,18 +388,6 @@ def _level(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _seconds_of_array(times: np.ndarray) -> np.ndarray:
-    """Times as float64 seconds, with NaN for NaT."""
-    unit, step = np.datetime_data(times.dtype)
-    if unit in ("Y", "M") and times.dtype.kind == "m":
-        raise ValueError("X has lengths of time in months or years, which are no number of seconds")
-    missing = np.isnat(times)
-    if unit not in STEPS:
-        times, unit, step = times.astype(f"{times.dtype.kind}8[s]"), "s", 1
-    whole = np.where(missing, 0, np.ascontiguousarray(times).view(np.int64))
-    return np.where(missing, np.nan, seconds(whole * step, STEPS[unit]))
-
-
 # --- Python objects
 
 
@@ -433,7 +418,7 @@ def _held_by_objects(values: list[Any], called: str) -> str:
 def _numbers_of_objects(values: list[Any], holds: str, called: str) -> np.ndarray:
     """Objects, all of which are there, as numbers."""
     if holds in IN_SECONDS:
-        return np.array([_seconds_of_object(value) for value in values], np.float64)
+        return np.array([seconds_of_object(value) for value in values], np.float64)
     try:
         return np.array([float(value) for value in values], np.float64)
     except ValueError as error:
@@ -441,19 +426,3 @@ def _numbers_of_objects(values: list[Any], holds: str, called: str) -> np.ndarra
             f"X must hold numbers; column {called} does not ({error}): name it in "
             "categorical_features, or make numbers of it"
         ) from error
-
-
-def _seconds_of_object(value: Any) -> float:
-    """A date, a time of the day or a length of time as seconds."""
-    if isinstance(value, (np.datetime64, np.timedelta64)):
-        return float(_seconds_of_array(np.array([value]))[0])
-    if isinstance(value, datetime.time):
-        whole = value.hour * 3600 + value.minute * 60 + value.second
-        return float(whole + value.microsecond / 1e6)
-    if isinstance(value, datetime.datetime):
-        if value.tzinfo is not None:
-            value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
-        value = value - EPOCH
-    elif isinstance(value, datetime.date):
-        value = datetime.datetime(value.year, value.month, value.day) - EPOCH
-    return float(value.days * DAY + value.seconds + value.microseconds / 1e6)

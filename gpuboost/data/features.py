@@ -26,10 +26,8 @@ from gpuboost.data.categorical import (
 from gpuboost.data.columns import (
     BOOLEAN,
     CATEGORY,
-    DATE,
     EMPTY,
     HOLDS,
-    IN_SECONDS,
     NUMBER,
     TEXT,
     ArrayColumns,
@@ -39,6 +37,7 @@ from gpuboost.data.columns import (
 )
 from gpuboost.data.matrix import exact_codes, with_borders
 from gpuboost.data.summary import Summary
+from gpuboost.data.times import DATE, IN_SECONDS
 from gpuboost.dtypes import MAX_VALUE_BINS, N_CODES
 from gpuboost.exchange import FeatureMatrix, SparseRows
 

@@ -61,7 +61,7 @@ class BaseAdaBoost(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, BaseClassica
         if self.estimator is not None:
             self._check_estimator((*names, "splitter", "categorical_features", "unknown_category"))
         self._check_device()
-        self._check_categories()
+        self._check_input_parameters()
         return params, tree_params
 
     def _check_estimator(self, of_trees: tuple[str, ...]) -> None:
@@ -280,6 +280,8 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         to be best: with three classes or more.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
+    sparse_missing : bool, default=False
+        Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Device for training; the model does not depend on it. "auto" means the CPU. With "cuda",
         trees with ``splitter="exact"`` are still grown on the CPU.
@@ -340,6 +342,7 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         unknown_category: str = "missing",
         categorical_split: str = "auto",
         class_weight: Any = None,
+        sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -566,6 +569,8 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         division for one output, absolute error aside), one against the others, or in every way (up
         to 10 categories in a node, else as "fisher"). "auto" takes every way if there are several
         outputs.
+    sparse_missing : bool, default=False
+        Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Device for training; the model does not depend on it. "auto" means the CPU. With "cuda",
         trees with ``splitter="exact"`` are still grown on the CPU.
@@ -622,6 +627,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         categorical_features: Any = "auto",
         unknown_category: str = "missing",
         categorical_split: str = "auto",
+        sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,

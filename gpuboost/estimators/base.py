@@ -29,7 +29,7 @@ from gpuboost.backend import (
     n_threads,
     on_host,
 )
-from gpuboost.config import RANGES, BoostParams, check_choice
+from gpuboost.config import RANGES, BoostParams, check_choice, check_flag
 from gpuboost.data.categorical import check_categorical_features
 from gpuboost.data.checks import check_weight, refuse_mask, refuse_sparse, to_native
 from gpuboost.data.columns import Columns, FrameColumns, columns_of, plain_matrix
@@ -42,6 +42,7 @@ from gpuboost.estimators.leaves import LeavesOfTrees
 from gpuboost.exchange import SplitRules
 from gpuboost.model.checks import check_ensemble
 from gpuboost.model.ensemble import IMPORTANCE_TYPES, Ensemble, ensemble_of
+from gpuboost.model.feature_table import FeatureTable
 from gpuboost.model.file import need
 from gpuboost.model.stored import SOMETIMES
 from gpuboost.model.table_schema import TableSchema
@@ -145,10 +146,12 @@ class BaseTrees(BaseEstimator):
         """Raise if a parameter has a wrong value, as ``fit`` does before any work is done."""
         self._check_params()
 
-    def _check_categories(self) -> None:
-        """Raise if a parameter of categorical columns has a wrong value."""
-        check_categorical_features(self.categorical_features)
-        check_choice("unknown_category", self.unknown_category, UNKNOWN)
+    def _check_input_parameters(self) -> None:
+        """Raise if a parameter that says how X is read has a wrong value."""
+        check_flag("sparse_missing", self.sparse_missing)
+        if "categorical_features" in self._get_param_names():
+            check_categorical_features(self.categorical_features)
+            check_choice("unknown_category", self.unknown_category, UNKNOWN)
 
     def _check_fitted(self) -> None:
         """Raise ModelFormatError unless the fitted attributes belong together."""
@@ -174,6 +177,13 @@ class BaseTrees(BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         self.ensemble_ = replace(
             ensemble, feature_names=None if names is None else [str(name) for name in names]
+        )
+
+    @property
+    def features_(self) -> FeatureTable:
+        """How each column of X is taken: a table that prints itself, with a row for each column."""
+        return FeatureTable.of(
+            ensemble_of(self, trees=False), getattr(self, "unknown_category", "missing")
         )
 
     def check_rows(self, X: Any) -> Any:
@@ -228,7 +238,7 @@ class BaseTrees(BaseEstimator):
 
     def _as_trained(self, x: Any) -> Any:
         """Checked rows as the kernels take them; those of a sparse matrix stay sparse."""
-        return sparse_rows(x, absent_is_missing=False) if issparse(x) else to_native(x)
+        return sparse_rows(x, self.sparse_missing) if issparse(x) else to_native(x)
 
     def _validate(self, *data: Any, reset: bool, **options: Any) -> Any:
         """scikit-learn's checks; text gets a message that says where it is."""
@@ -481,6 +491,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         n_threads(self.n_jobs)
         check_choice("importance_type", self.importance_type, IMPORTANCE_TYPES)
         check_monotone(self.monotone_constraints)
+        self._check_input_parameters()
         return params
 
     def _split_rules(self, n_features: int, n_classes: int) -> SplitRules | None:

@@ -102,6 +102,8 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
     importance_type : {"gain", "split", "cover"}, default="gain"
         What ``feature_importances_`` sums over the splits on a feature: their gains, their number,
         or the weight of the rows that they split.
+    sparse_missing : bool, default=False
+        Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Device for training; the model does not depend on it. "auto" uses a GPU if there is one and
         X has 16 million values or more. If X is on a GPU, "auto" and "cuda" use that GPU.
@@ -173,6 +175,7 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         early_stopping_rounds: int | None = DEFAULT.early_stopping_rounds,
         eval_metric: Any = None,
         importance_type: str = "gain",
+        sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -337,6 +340,8 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
     importance_type : {"gain", "split", "cover"}, default="gain"
         What ``feature_importances_`` sums over the splits on a feature: their gains, their number,
         or the weight of the rows that they split.
+    sparse_missing : bool, default=False
+        Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Device for training; the model does not depend on it. "auto" uses a GPU if there is one and
         X has 16 million values or more. If X is on a GPU, "auto" and "cuda" use that GPU.
@@ -411,6 +416,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         eval_metric: Any = None,
         class_weight: Any = None,
         importance_type: str = "gain",
+        sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,

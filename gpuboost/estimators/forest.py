@@ -86,6 +86,8 @@ class RandomForestClassifier(BaseForestClassifier):
         Whether ``fit`` keeps the fitted trees and adds more until there are ``n_estimators``. The
         result is exactly the forest of a single fit. Data and parameters must be the same as in the
         first fit.
+    sparse_missing : bool, default=False
+        Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Device for training; the model does not depend on it. "auto" means the CPU. With "cuda",
         trees with ``splitter="exact"`` are still grown on the CPU.
@@ -213,6 +215,8 @@ class RandomForestRegressor(BaseForestRegressor):
         Whether ``fit`` keeps the fitted trees and adds more until there are ``n_estimators``. The
         result is exactly the forest of a single fit. Data and parameters must be the same as in the
         first fit.
+    sparse_missing : bool, default=False
+        Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Device for training; the model does not depend on it. "auto" means the CPU. With "cuda",
         trees with ``splitter="exact"`` are still grown on the CPU.
@@ -341,6 +345,8 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Whether ``fit`` keeps the fitted trees and adds more until there are ``n_estimators``. The
         result is exactly the forest of a single fit. Data and parameters must be the same as in the
         first fit.
+    sparse_missing : bool, default=False
+        Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Device for training; the model does not depend on it. "auto" means the CPU. With "cuda",
         trees with ``splitter="exact"`` are still grown on the CPU.
@@ -423,6 +429,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
         unknown_category: str = "missing",
         max_bins: int = DEFAULT.max_bins,
         warm_start: bool = False,
+        sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -497,6 +504,8 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Whether ``fit`` keeps the fitted trees and adds more until there are ``n_estimators``. The
         result is exactly the forest of a single fit. Data and parameters must be the same as in the
         first fit.
+    sparse_missing : bool, default=False
+        Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Device for training; the model does not depend on it. "auto" means the CPU. With "cuda",
         trees with ``splitter="exact"`` are still grown on the CPU.
@@ -576,6 +585,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
         unknown_category: str = "missing",
         max_bins: int = DEFAULT.max_bins,
         warm_start: bool = False,
+        sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,

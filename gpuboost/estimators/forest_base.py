@@ -99,7 +99,7 @@ class BaseForest(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, SeveralOutputs
                 "outside of one"
             )
         self._check_device()
-        self._check_categories()
+        self._check_input_parameters()
         return params, tree_params
 
     def _splitter_of_trees(self) -> str:
@@ -285,6 +285,7 @@ class BaseForestClassifier(SeveralLabels, BaseForest):
         categorical_split: str = DEFAULT.categorical_split,
         max_bins: int = DEFAULT.max_bins,
         warm_start: bool = False,
+        sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -351,6 +352,7 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
         categorical_split: str = DEFAULT.categorical_split,
         max_bins: int = DEFAULT.max_bins,
         warm_start: bool = False,
+        sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,

@@ -17,7 +17,7 @@ from gpuboost.objectives.links import IDENTITY
 SHARED = (
     "criterion", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf",
     "max_features", "max_leaf_nodes", "min_impurity_decrease", "categorical_split",
-    "unknown_category", "device", "n_jobs",
+    "unknown_category", "sparse_missing", "device", "n_jobs",
 )  # fmt: skip
 
 
@@ -99,5 +99,7 @@ class RoundsOfTrees:
                 classes=None,
                 n_used=-1,
             )
-            members[i] = fitted_tree(DecisionTreeRegressor(splitter="hist"), one)
+            sparse_missing: bool = self.sparse_missing  # type: ignore[attr-defined]
+            bare = DecisionTreeRegressor(splitter="hist", sparse_missing=sparse_missing)
+            members[i] = fitted_tree(bare, one)
         return members.reshape(-1, ensemble.trees_per_round)

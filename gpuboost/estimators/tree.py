@@ -82,7 +82,7 @@ class BaseDecisionTree(SeveralOutputs):
         )
         self._check_bins()
         self._check_device()
-        self._check_categories()
+        self._check_input_parameters()
         if not isinstance(self.ccp_alpha, str) or self.ccp_alpha != "cv":
             if isinstance(self.ccp_alpha, str):
                 raise ValueError(
@@ -442,6 +442,8 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
     max_bins : int, default=256
         Maximum number of bins per feature, from 2 to 256, for ``splitter="hist"``. One bin is
         reserved for missing values, so 256 means 255 bins for values.
+    sparse_missing : bool, default=False
+        Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Device for training; the model does not depend on it. "auto" means the CPU. With "cuda",
         trees with ``splitter="exact"`` are still grown on the CPU.
@@ -508,6 +510,7 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
         categorical_split: str = DEFAULT.categorical_split,
         feature_probabilities: Any = None,
         max_bins: int = DEFAULT.max_bins,
+        sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -606,6 +609,8 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     max_bins : int, default=256
         Maximum number of bins per feature, from 2 to 256, for ``splitter="hist"``. One bin is
         reserved for missing values, so 256 means 255 bins for values.
+    sparse_missing : bool, default=False
+        Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Device for training; the model does not depend on it. "auto" means the CPU. With "cuda",
         trees with ``splitter="exact"`` are still grown on the CPU.
@@ -664,6 +669,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         categorical_split: str = DEFAULT.categorical_split,
         feature_probabilities: Any = None,
         max_bins: int = DEFAULT.max_bins,
+        sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,

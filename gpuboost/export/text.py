@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpuboost.config import Number
+from gpuboost.data.times import IN_SECONDS, written
 from gpuboost.model.ensemble import ensemble_of
 from gpuboost.model.tree import Tree
 
@@ -80,6 +81,7 @@ class TreeWords:
     tree: Tree
     names: list[str]
     categories: dict[int, np.ndarray]
+    holds: list[str]  # what the columns of the features hold
     classes: list[np.ndarray] | None  # None: values
     first_channel: np.ndarray
     decimals: int
@@ -97,11 +99,16 @@ class TreeWords:
         elif np.isinf(threshold):
             return f"{name} is not missing", f"{name} is missing"
         else:
-            words, what = ("<=", ">"), self.number(threshold)
+            words, what = ("<=", ">"), self.threshold(node)
         left, right = (f"{name} {word} {what}" for word in words)
         if self.tree.missing_left[node]:
             return f"{left} or missing", right
         return left, f"{right} or missing"
+
+    def threshold(self, node: int) -> str:
+        """The threshold of a node; that of a time as people write it."""
+        value, holds = float(self.tree.threshold[node]), self.holds[self.tree.feature[node]]
+        return written(value, holds) if holds in IN_SECONDS else self.number(value)
 
     def left_categories(self, node: int) -> np.ndarray | None:
         """The categories that go left, None if the feature is not nominal."""
@@ -168,6 +175,7 @@ def words_for(model: Any, number: int, feature_names: Any, decimals: int) -> Tre
         tree=ensemble.trees[number],
         names=names if feature_names is None else check_names(feature_names, len(names)),
         categories=ensemble.features.categories,
+        holds=[feature.holds for feature in ensemble.features.features],
         classes=ensemble.classes if ensemble.shares else None,
         first_channel=ensemble.first_channel,
         decimals=int(decimals),
