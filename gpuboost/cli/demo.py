@@ -207,7 +207,7 @@ def _train(data: DemoSet) -> tuple[Any, float]:
             "one thread and several trained different models: please report this, with what "
             "gpuboost doctor says"
         )
-    name_columns(model, data.names, None, {})
+    name_columns(model, data.names, None, {}, {})
     return model, seconds
 
 

@@ -30,6 +30,8 @@ from gpuboost.cli.measure import (
     number_of_folds,
 )
 from gpuboost.cli.parameters import MODELS, check_parameters, make_model, read_parameters
+from gpuboost.data.columns import BOOLEAN, EMPTY, NUMBER, TEXT
+from gpuboost.data.times import DATE, DURATION
 from gpuboost.estimators.base import name_columns
 from gpuboost.model.table_schema import TableSchema
 from gpuboost.optional import load
@@ -85,6 +87,8 @@ KINDS = {
     "text": ("text", "texts"),
     "empty": ("without a value", "without a value"),
 }
+#: The same as columns of frames say it.
+HOLDS = {"bool": BOOLEAN, "date": DATE, "clock": DURATION, "text": TEXT, "empty": EMPTY}
 OPTIONS: Options = {
     "data": {"metavar": "DATA", "help": "the table to train on; - for standard input"},
     "parameters": {"metavar": "key=value", "nargs": "*", "help": "parameters of the model"},
@@ -174,7 +178,7 @@ def run(args: argparse.Namespace) -> int:
     }
     if valid is not None and y_valid is not None:
         metrics["valid"] = metrics_of(model, valid.x, y_valid, valid.weight)
-    _give_names(model, schema, target, data.text, parameters)
+    _give_names(model, schema, target, data, parameters)
     with naming(args.out):
         model.save_model(args.out)
     timings = {"read": read - begin, "fit": fitted - begun}
@@ -363,7 +367,8 @@ def _prepared(
     if "verbose" in known and "verbose" not in parameters:
         model.verbose = verbose
     if "categorical_features" in known:
-        nominal = parameters.get("categorical_features", list(data.text) or None)
+        nominal = parameters.get("categorical_features", "auto")
+        nominal = list(data.text) or None if nominal == "auto" else nominal
         if isinstance(nominal, list):  # the matrix has no names
             check_columns(
                 "categorical_features",
@@ -381,7 +386,7 @@ def _give_names(
     model: Any,
     schema: TableSchema,
     target: Target,
-    texts: dict[str, list[str]],
+    data: TrainingData,
     parameters: dict[str, Any],
 ) -> None:
     """Give a model that was trained on numbers the names of its features and classes.
@@ -391,7 +396,10 @@ def _give_names(
     if hasattr(model, "verbose"):
         model.verbose = parameters.get("verbose", 0)
     model.table_ = schema
-    name_columns(model, schema.columns, target.classes, texts)
+    if "categorical_features" in model.get_params(deep=False):
+        model.categorical_features = parameters.get("categorical_features", "auto")
+    holds = {name: HOLDS.get(kind, NUMBER) for name, kind in data.kinds.items()}
+    name_columns(model, schema.columns, target.classes, data.text, holds)
     if target.classes is not None:
         weights = getattr(model, "class_weight", None)
         if isinstance(weights, dict):

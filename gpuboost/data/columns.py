@@ -92,24 +92,11 @@ def columns_of(x: Any) -> Columns | None:
     if x is None or issparse(x) or device_of(x) is not None:
         return None
     if not isinstance(x, (np.ndarray, list, tuple)) and hasattr(type(x), "columns"):
-        frame = _frame(x)
-        return None if frame is None else FrameColumns(frame, x)
+        return FrameColumns.of(x)
     if isinstance(x, np.ma.MaskedArray):
         x = _filled(x)
     array = _array(x)
     return None if array is None or array.dtype.kind in "biufc" else ArrayColumns(array)
-
-
-def _frame(x: Any) -> Any:
-    import narwhals.stable.v2 as nw  # not with the library: only frames need it
-
-    frame = nw.from_native(x, pass_through=True)
-    if isinstance(frame, nw.LazyFrame):
-        raise TypeError(
-            f"X is a {type(x).__module__}.{type(x).__qualname__} whose rows are not computed yet: "
-            "call its method collect(), or what makes a frame in memory of it"
-        )
-    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def _array(x: Any) -> np.ndarray | None:
@@ -192,6 +179,19 @@ class FrameColumns(Columns):
         twice = [name for i, name in enumerate(self.names) if name in self.names[:i]]
         if twice:
             raise ValueError(f"X has more than one column named {twice[0]!r}")
+
+    @classmethod
+    def of(cls, x: Any) -> FrameColumns | None:
+        """Of a frame of any library that narwhals knows; None for anything else."""
+        import narwhals.stable.v2 as nw  # not with the library: only frames need it
+
+        frame = nw.from_native(x, pass_through=True)
+        if isinstance(frame, nw.LazyFrame):
+            raise TypeError(
+                f"X is a {type(x).__module__}.{type(x).__qualname__} whose rows are not computed "
+                "yet: call its method collect(), or what makes a frame in memory of it"
+            )
+        return cls(frame, x) if isinstance(frame, nw.DataFrame) else None
 
     @cached_property
     def _series(self) -> list[Any]:

@@ -9,6 +9,7 @@ which summaries of chunks can be merged to.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any
@@ -37,7 +38,7 @@ from gpuboost.data.columns import (
 )
 from gpuboost.data.matrix import exact_codes, with_borders
 from gpuboost.data.summary import Summary
-from gpuboost.data.times import DATE, IN_SECONDS
+from gpuboost.data.times import DATE, DURATION, IN_SECONDS, TIME
 from gpuboost.dtypes import MAX_VALUE_BINS, N_CODES
 from gpuboost.exchange import FeatureMatrix, SparseRows
 
@@ -123,6 +124,11 @@ class FeatureMap:
             kind = ORDINAL if features[f].kind == NUMERIC else features[f].kind
             features[f] = replace(features[f], kind=kind, categories=values)
         return FeatureMap(features)
+
+    def that_hold(self, holds: Sequence[str]) -> FeatureMap:
+        """The same map of columns that hold something else."""
+        pairs = zip(self.features, holds, strict=True)
+        return FeatureMap([replace(feature, holds=what) for feature, what in pairs])
 
     def encode(self, x: Any, unknown: str = "missing") -> Any:
         """The numbers of a table as a matrix: those of categories are their places.
@@ -228,7 +234,7 @@ def _tell_of_times(columns: Columns, features: list[Feature]) -> None:
 
 
 #: What columns hold that is the same to a model.
-SAME = {BOOLEAN: NUMBER, TEXT: CATEGORY}
+SAME = {BOOLEAN: NUMBER, TEXT: CATEGORY, TIME: DURATION}
 
 
 def _check_same(columns: Columns, f: int, feature: Feature) -> None:

@@ -32,7 +32,7 @@ from gpuboost.backend import (
 from gpuboost.config import RANGES, BoostParams, check_choice, check_flag
 from gpuboost.data.categorical import check_categorical_features
 from gpuboost.data.checks import check_weight, refuse_mask, refuse_sparse, to_native
-from gpuboost.data.columns import Columns, FrameColumns, columns_of, plain_matrix
+from gpuboost.data.columns import NUMBER, Columns, FrameColumns, columns_of, plain_matrix
 from gpuboost.data.feature_options import check_monotone, monotone_directions
 from gpuboost.data.features import UNKNOWN, FeatureMap
 from gpuboost.data.sparse import dense_matrix, sparse_rows
@@ -60,10 +60,12 @@ def name_columns(
     feature_names: Sequence[str],
     classes: np.ndarray | None,
     texts: Mapping[str, Sequence[str]],
+    holds: Mapping[str, str],
 ) -> None:
     """Give a model that was fitted to plain numbers the names of its features and classes.
 
-    ``texts`` has the values of text columns that the numbers stand for, ascending.
+    ``texts`` has the values of text columns that the numbers stand for, ascending; ``holds`` says
+    what columns hold that are no numbers (``data/columns.py``).
     """
     model.feature_names_in_ = np.array(feature_names, dtype=object)
     known = ensemble_of(model).classes if classes is None else [classes]
@@ -76,7 +78,9 @@ def name_columns(
         model.ensemble_,
         feature_names=list(feature_names),
         classes=known,
-        features=model.ensemble_.features.with_categories(categories),
+        features=model.ensemble_.features.with_categories(categories).that_hold(
+            [holds.get(name, NUMBER) for name in feature_names]
+        ),
     )
 
 
@@ -218,10 +222,17 @@ class BaseTrees(BaseEstimator):
         if columns is None:
             x = self._as_trained(self._validate(plain_matrix(x), reset=False))
             return features.encode(dense_matrix(x), unknown) if features.categories else x
-        columns = self._matched(columns)
+        columns = self._matched(self._unformatted(columns))
         validate_data(self, columns.native, reset=False, skip_check_array=True)
         x = features.encode(columns, unknown)
         return to_native(check_array(x, ensure_all_finite=False, input_name="X", estimator=self))
+
+    def _unformatted(self, columns: Columns) -> Columns:
+        """Columns with numbers where the table of training had texts that stand for numbers."""
+        schema = getattr(self, "table_", None)
+        if schema is None or not schema.formats or not isinstance(columns, FrameColumns):
+            return columns
+        return columns_of(schema.numbers(columns.native)) or columns
 
     def _matched(self, columns: Columns) -> Columns:
         """The columns in the order of training, if a frame has them in another one."""

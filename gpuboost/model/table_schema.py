@@ -30,17 +30,17 @@ class TableSchema:
                 raise ValueError(f"the format of column {name!r} is not known: {form!r}")
 
     def features(self, frame: Any) -> Any:
-        """Make the columns that the model wants of a pandas data frame, in its order.
+        """Make the columns that the model wants of a frame, in its order.
 
         Parameters
         ----------
-        frame : pandas.DataFrame
+        frame : frame of pandas, polars, Arrow or another library
             Rows with at least the columns of the table that the model was trained on, its target
             aside.
 
         Returns
         -------
-        pandas.DataFrame
+        frame of the same library
             What the model's ``predict`` takes. Texts that stand for numbers or dates are numbers.
 
         Examples
@@ -52,17 +52,35 @@ class TableSchema:
         0  pear     150
         1  plum      90
         """
-        missing = [name for name in self.columns if name not in frame.columns]
+        import narwhals.stable.v2 as nw  # not with the library: only frames need it
+
+        table = nw.from_native(frame, eager_only=True)
+        missing = [name for name in self.columns if name not in table.columns]
         if missing:
             raise ValueError(
                 f"frame lacks columns that the model needs: {', '.join(map(repr, missing))}"
             )
-        chosen = frame[self.columns]
-        texts = {
-            name: numbers_of(
-                name, chosen[name].astype(object).where(chosen[name].notna(), None), form
-            )
-            for name, form in self.formats.items()
-            if name in self.columns and chosen[name].dtype.kind not in "iufbM"
-        }
-        return chosen.assign(**texts) if texts else chosen
+        return self.numbers(table.select(*self.columns).to_native())
+
+    def numbers(self, frame: Any) -> Any:
+        """A frame with numbers in place of texts that stand for numbers or dates."""
+        import narwhals.stable.v2 as nw
+
+        table = nw.from_native(frame, eager_only=True)
+        for name, form in self.formats.items():
+            if name in table.columns and not _is_number(table[name].dtype):
+                column = table[name]
+                known = column.is_null().to_list()
+                texts = [
+                    None if is_null else value
+                    for value, is_null in zip(column.to_list(), known, strict=True)
+                ]
+                numbers = numbers_of(name, texts, form)
+                backend = table.implementation
+                new = nw.new_series(name, numbers, nw.Float64(), backend=backend)
+                table = table.with_columns(new)
+        return table.to_native()
+
+
+def _is_number(dtype: Any) -> bool:
+    return bool(dtype.is_numeric() or dtype.is_temporal() or str(dtype) == "Boolean")

@@ -26,7 +26,9 @@ from typing import Any
 
 import numpy as np
 
+from gpuboost.data.categorical import ascending
 from gpuboost.data.formatted_values import candidates, is_date, parsed
+from gpuboost.data.times import DAY, STEPS, seconds
 from gpuboost.optional import load
 from gpuboost.tables.errors import TableError
 
@@ -35,9 +37,6 @@ from gpuboost.tables.errors import TableError
 MAX_TEXTS = 65_535
 #: Rows whose texts show whether they may be formatted numbers.
 LOOKED_AT = 1_000
-#: Ticks of a second.
-TICKS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
-DAY = 86_400.0
 
 
 def is_number(text: str) -> bool:
@@ -114,11 +113,14 @@ def to_numbers(column: Any) -> np.ndarray:
 
 
 def _seconds(pa: Any, column: Any) -> np.ndarray:
+    """As ``data/columns.py`` makes them of a frame: equal times are equal numbers."""
     if pa.types.is_date32(column.type):
         return to_numbers(column.cast(pa.int32())) * DAY
     unit = "ms" if pa.types.is_date64(column.type) else column.type.unit
-    whole = pa.int32() if pa.types.is_time32(column.type) else pa.int64()
-    return to_numbers(column.cast(whole)) / TICKS[unit]
+    whole = column.cast(pa.int32() if pa.types.is_time32(column.type) else pa.int64())
+    known = whole.is_valid().to_numpy(zero_copy_only=False)
+    numbers = seconds(whole.fill_null(0).to_numpy(zero_copy_only=False), STEPS[unit])
+    return np.where(known, numbers, np.nan)
 
 
 class Texts:
@@ -144,8 +146,8 @@ class Texts:
 
     @property
     def values(self) -> list[str]:
-        """The texts, ascending."""
-        return sorted(self.numbers)
+        """The texts, in the order of their numbers."""
+        return list(ascending(self.numbers, repr(self.name)))
 
     def ranks(self) -> np.ndarray:
         """The final number of each provisional one."""

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -130,3 +131,18 @@ def test_gaps_where_training_had_none_go_to_the_heavier_side(name):
         gap, heavy, light = (model.apply([[v]]) for v in (np.nan, heavier, 1 - heavier))
         np.testing.assert_array_equal(gap, heavy)
         assert (gap != light).any()
+
+
+@pytest.mark.parametrize("kind", [gb.GPUBoostClassifier, gb.GPUBoostRegressor])
+def test_a_matrix_of_float32_is_not_copied(kind):
+    """Only the bins are allocated, one byte for each value by columns and one by rows."""
+    x = RNG.random((40_000, 200), np.float32)
+    y = (x[:, 0] > 0.5).astype(int)
+    model = kind(n_estimators=1, max_depth=1, n_jobs=1)
+    model.fit(x[:100], y[:100])  # compiles
+    tracemalloc.start()
+    model.fit(x, y)
+    model.predict(x)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < x.nbytes // 4 * 2 + 100 * len(x)
