@@ -93,7 +93,7 @@ def ascending(values: Iterable[Any], called: str) -> np.ndarray:
         raise ValueError(f"categorical column {called} must hold text or numbers: {error}") from (
             error
         )
-    if out.dtype.kind not in "biuf":
+    if out.dtype.kind not in "biuf" or out.ndim != 1:
         raise ValueError(
             f"categorical column {called} must hold text or numbers; got {next(iter(distinct))!r}"
         )

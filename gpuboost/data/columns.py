@@ -327,7 +327,7 @@ class ArrayColumns(Columns):
         column, kind = self._array[:, f], self._array.dtype.kind
         if kind in "mM":
             return seconds_of_array(column)
-        if kind != "O":
+        if kind not in "OUS":
             return column.astype(np.float32) if kind == "b" else column
         known, out = _has_value(column), np.full(len(column), np.nan)
         out[known] = _numbers_of_objects(column[known].tolist(), self.holds(f), self.called(f))

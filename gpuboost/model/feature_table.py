@@ -54,14 +54,14 @@ class FeatureRow:
     missing: str
 
 
+@dataclass(frozen=True, repr=False)
 class FeatureTable:
     """How a model takes each column.
 
     A sequence of ``FeatureRow``, one for each column; ``table["name"]`` finds one by its name.
     """
 
-    def __init__(self, rows: list[FeatureRow]) -> None:
-        self.rows = rows
+    rows: list[FeatureRow]
 
     @classmethod
     def of(cls, ensemble: Ensemble, unknown: str = "missing") -> FeatureTable:

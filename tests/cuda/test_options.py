@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import is_classifier
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -33,18 +34,20 @@ WORKS, SAME = "works", "same model"
 #: Stand for data that are not a parameter of the estimator.
 WEIGHTS, MISSING, OUTPUTS, ON_DEVICE = "weights", "missing", "outputs", "on device"
 MANY = "many"
+SPARSE = "sparse"
 AFTER = "after"  # another fit with these options
 DATA = {
     WEIGHTS: "`sample_weight`",
     MISSING: "missing values in X",
     OUTPUTS: "y of two outputs",
     ON_DEVICE: "X on the device",
+    SPARSE: "a sparse X",
     MANY: "y of 40 classes, or 40 outputs",
 }
 #: Parameters that do not change the trees.
 SAME_MODEL = {
     "eval_metric", "importance_type", "device", "n_jobs", "verbose", "oob_score",
-    "keep_targets", "warm_start",
+    "keep_targets", "warm_start", "unknown_category",
 }  # fmt: skip
 
 # --- what is tried: the first parameter of each case; the others are what it needs to have an effect
@@ -53,6 +56,7 @@ EVERYWHERE = [
     {"device": None},
     {"n_jobs": 2},
     *({name: True} for name in DATA if name != MANY),
+    {"sparse_missing": True, SPARSE: True},
 ]
 BOOSTING = [
     {"objective": "squared_error"},
@@ -107,6 +111,7 @@ CLASSICAL = [
     {"max_leaf_nodes": 4},
     {"min_impurity_decrease": 0.05},
     {"categorical_features": [1]},
+    {"unknown_category": "error", "categorical_features": [1]},
     {"categorical_split": "fisher", "categorical_features": [1]},
     {"categorical_split": "one_vs_rest", "categorical_features": [1]},
     {"categorical_split": "exhaustive", "categorical_features": [1]},
@@ -236,6 +241,8 @@ def make(kind, options):
     x = rng.normal(size=(n, 6)).astype(np.float32)
     x[:, 1] = rng.integers(0, 5, n)
     signal = x[:, 0] + (x[:, 1] % 2) + x[:, 2] * x[:, 5] + 0.3 * rng.normal(size=n)
+    if options.pop(SPARSE, False):
+        x = sparse.csr_array(np.where(x < -0.5, 0, x))
     if options.pop(MISSING, False):
         x[rng.random(x.shape) < 0.1] = np.nan
     many = options.pop(MANY, False)
@@ -341,7 +348,11 @@ def shown(case):
         AFTER: "a fit with {} before it",
     }
     parts = [
-        words[name].format(value) if name in words else f"`{name}={value!r}`"
+        DATA[name]
+        if name in DATA
+        else words[name].format(value)
+        if name in words
+        else f"`{name}={value!r}`"
         for name, value in case.items()
     ]
     return " with ".join([parts[0], ", ".join(parts[1:])]) if len(parts) > 1 else parts[0]

@@ -328,7 +328,7 @@ def test_arrays_without_dimensions_are_checked_too(good, tmp_path):
 def test_names_that_are_no_text_are_not_saved(tmp_path):
     for features, classes in (([*"abc", "\ud800"], np.arange(2)), ([*"abcd"], ["a", "\ud800"])):
         model = gb.GPUBoostClassifier(n_estimators=1).fit(X[:20], np.arange(20) % 2)
-        name_columns(model, features, np.array(classes), {})
+        name_columns(model, features, np.array(classes), {}, {})
         with pytest.raises(gb.ModelFormatError, match="not Unicode|surrogates not allowed"):
             model.save_model(tmp_path / "model.gb")
         assert not list(tmp_path.iterdir())
