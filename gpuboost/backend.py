@@ -22,6 +22,7 @@ from gpuboost.exchange import (
     DeviceArray,
     EnsembleLike,
     FeatureMatrix,
+    GradientSample,
     Grower,
     GrowthLimits,
     HostArray,
@@ -128,6 +129,39 @@ class Boosting(Protocol):
         self, usable: DeviceArray, fraction: float, key: np.uint32, out: DeviceArray
     ) -> DeviceArray:
         """Rows of one round, as the growers of this backend take them."""
+
+    def draw_by_gradient(
+        self,
+        usable: DeviceArray,
+        how: GradientSample,
+        g: DeviceArray,
+        h: DeviceArray,
+        weight: DeviceArray,
+        sums: DeviceArray,
+        key: np.uint32,
+        factor: DeviceArray,
+        out: DeviceArray,
+    ) -> DeviceArray:
+        """Rows of one round, drawn by the size of their gradients.
+
+        ``factor`` gets how often each row counts, 0 if it is not drawn; gradients and hessians are
+        multiplied by it, and ``sums`` are those of the products.
+        """
+
+    def draw_units(
+        self,
+        usable: DeviceArray,
+        units: DeviceArray,
+        shares: DeviceArray,
+        key: np.uint32,
+        factor: DeviceArray,
+        out: DeviceArray,
+    ) -> DeviceArray:
+        """Rows of one round: all rows with the same number in ``units`` are drawn, or none.
+
+        ``shares`` are the probabilities of the rows; ``factor`` gets 1 for those that are drawn,
+        else 0.
+        """
 
     def draw_features(self, n_features: int, growth: DeviceArray, out: DeviceArray) -> None:
         """Features of one tree."""

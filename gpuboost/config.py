@@ -11,6 +11,7 @@ import numpy as np
 
 from gpuboost.dtypes import DEPTHWISE, LEAFWISE, SYMMETRIC
 
+SAMPLING_METHODS = ("uniform", "goss", "mvs")
 GROW_POLICIES = {"depthwise": DEPTHWISE, "leafwise": LEAFWISE, "symmetric": SYMMETRIC}
 
 #: Depth, leaves and rows that stand for "no limit": larger numbers count as these.
@@ -105,6 +106,7 @@ RANGES = {
     "reg_alpha": Number(0),
     "max_delta_step": Number(0),
     "subsample": Number(0, 1, low_open=True),
+    "top_rate": Number(0, 1, low_open=True, none=True),
     "colsample_bytree": Number(0, 1, low_open=True),
     "colsample_bylevel": Number(0, 1, low_open=True),
     "colsample_bynode": Number(0, 1, low_open=True),
@@ -131,6 +133,8 @@ class BoostParams:
     reg_alpha: float = 0.0
     max_delta_step: float = 0.0
     subsample: float = 1.0
+    sampling_method: str = "uniform"
+    top_rate: float | None = None
     colsample_bytree: float = 1.0
     colsample_bylevel: float = 1.0
     colsample_bynode: float = 1.0
@@ -145,6 +149,7 @@ class BoostParams:
             if value is not None:
                 object.__setattr__(self, name, int(value) if allowed.integer else float(value))
         check_choice("grow_policy", self.grow_policy, GROW_POLICIES)
+        self._check_sampling()
         if self.leaves_per_step != 1 and self.order != LEAFWISE:
             raise ValueError(
                 f"leaves_per_step must be 1 with grow_policy={self.grow_policy!r}, and may be more "
@@ -161,6 +166,25 @@ class BoostParams:
                     f"max_depth must be at most {MAX_SYMMETRIC_DEPTH} with "
                     f"grow_policy='symmetric'; got {self.max_depth!r}"
                 )
+
+    def _check_sampling(self) -> None:
+        """Raise if something is said of a sample that is not drawn."""
+        check_choice("sampling_method", self.sampling_method, SAMPLING_METHODS)
+        if self.sampling_method != "uniform" and self.subsample >= 1:
+            raise ValueError(
+                f"sampling_method={self.sampling_method!r} needs a subsample below 1, the share of "
+                f"the rows to be drawn; got subsample={self.subsample!r}"
+            )
+        if self.top_rate is not None and self.sampling_method != "goss":
+            raise ValueError(
+                f"top_rate must be None with sampling_method={self.sampling_method!r}, and may be "
+                f"given with 'goss' only; got {self.top_rate!r}"
+            )
+        if self.top_rate is not None and self.top_rate > self.subsample:
+            raise ValueError(
+                f"top_rate must be at most subsample={self.subsample!r}, of which it is a part; "
+                f"got {self.top_rate!r}"
+            )
 
     @property
     def order(self) -> int:

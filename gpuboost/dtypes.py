@@ -72,6 +72,18 @@ GROWTH = np.dtype(
     align=True,
 )
 
+#: Which rows a round keeps when they are drawn by their gradients (``scalar/sampling.py``).
+SAMPLE = np.dtype(
+    [
+        ("scale", np.float64),  # of the sizes of gradients: a power of two
+        ("full_size", np.float64),  # size that would be kept with probability 1, in steps
+        ("share_at", np.float64),  # probability of the rows in the limit's bucket
+        ("share_below", np.float64),
+        ("bucket", np.int64),  # the limit: rows in buckets above it are kept for certain
+    ],
+    align=True,
+)
+
 #: The best split of a node: what the search writes.
 SPLIT = np.dtype(
     [

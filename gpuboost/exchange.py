@@ -211,6 +211,15 @@ class SplitRules:
     directions: HostArray  # (n_features,) int32: 1: rises along the feature, -1: falls, 0: free
 
 
+class GradientSample(NamedTuple):
+    """How rows are drawn by the size of their gradients (``gpuboost/scalar/sampling.py``)."""
+
+    by_size: bool  # probabilities follow the sizes; else the largest are kept, and a share of all
+    n_wanted: float  # rows to be drawn, on average
+    n_top: float  # how many of them are those with the largest gradients, if not by size
+    root: float  # factor of hessians in sizes
+
+
 class BoostedTree(NamedTuple):
     """A tree as a ``Grower`` hands it out."""
 

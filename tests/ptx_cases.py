@@ -124,6 +124,22 @@ def small_tiles(device):
         ]
 
 
+def rows_by_gradients(device):
+    """Rows drawn by their gradients, in groups and by class, and those that are left out."""
+    x, signal, weight = data(900)
+    answers = []
+    for classes, options, fit in (
+        (0, {"sampling_method": "mvs"}, {"sample_weight": weight[:900]}),
+        (3, {"sampling_method": "goss"}, {}),
+        (2, {"oob_score": True}, {"groups": np.arange(900) // 3}),
+    ):
+        kind = GPUBoostClassifier if classes else GPUBoostRegressor
+        model = kind(n_estimators=2, max_depth=3, subsample=0.4, device=device, **options)
+        model.fit(x, targets(signal, classes), **fit)
+        answers += [model.fingerprint(), model.evals_result_]
+    return answers
+
+
 def little_shared_memory(device):
     """Histograms that do not fit into shared memory are built in global memory."""
     with control.configure(shared_bytes=4 << 10):
@@ -259,6 +275,7 @@ BOOSTING = {
         2, weighted=True, max_depth=4, min_samples_leaf=3, evals=("logloss", "error", "auc"),
         **PENALTIES, **DRAWN_COLUMNS,
     ),
+    "rows by the size of their gradients": rows_by_gradients,
     "depthwise, numbers": boosting(
         0, max_depth=5, missing=False, max_bins=256, evals=("rmse", "mae"), n_estimators=2
     ),

@@ -16,17 +16,19 @@ BAD = {
     "reg_alpha": [-1],
     "max_delta_step": [-1],
     "subsample": [0, 1.1],
+    "top_rate": [0, 1.1, "much"],
     "colsample_bytree": [0, 1.1],
     "colsample_bylevel": [0, 1.1],
     "colsample_bynode": [0, 1.1],
     "early_stopping_rounds": [0, 1.5],
     "verbose": [-1, None],
     "grow_policy": ["lossguide", None],
+    "sampling_method": ["gradient_based", None],
 }
 
 
 def test_every_parameter_has_a_case():
-    assert set(BAD) == set(RANGES) | {"grow_policy"} == set(BoostParams.__dataclass_fields__)
+    assert set(BAD) == set(RANGES) | {"grow_policy", "sampling_method"} == set(BoostParams.__dataclass_fields__)
 
 
 @pytest.mark.parametrize(
@@ -73,3 +75,19 @@ def test_limits_beyond_all_trees_are_none(huge):
         early_stopping_rounds=huge,
     )
     assert params.depth_limit == NO_DEPTH_LIMIT and params.leaf_limit == NO_LEAF_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sampling_method": "mvs"}, "sampling_method='mvs' needs a subsample below 1.*=1.0"),
+        ({"subsample": 0.5, "top_rate": 0.2}, "top_rate must be None with .*'uniform'.*got 0.2"),
+        (
+            {"subsample": 0.3, "sampling_method": "goss", "top_rate": 0.4},
+            "top_rate must be at most subsample=0.3.*got 0.4",
+        ),
+    ],
+)
+def test_nothing_is_said_of_a_sample_that_is_not_drawn(options, message):
+    with pytest.raises(ValueError, match=message):
+        BoostParams(**options)

@@ -102,6 +102,20 @@ def refuse_mask(name: str, values: Any) -> None:
         raise ValueError(f"{name} must not have masked entries, as only X may; {n} are masked")
 
 
+def check_groups(groups: Any, n_rows: int) -> np.ndarray:
+    """The group of each row."""
+    refuse_mask("groups", groups)
+    out = np.asarray(groups)
+    if out.ndim != 1 or len(out) != n_rows:
+        raise ValueError(
+            f"groups must have one entry for each of the {n_rows} rows of X; got shape {out.shape}"
+        )
+    if (out != out).any():
+        row = int(np.argmax(out != out))
+        raise ValueError(f"groups must not have missing entries; got {out[row]!r} at row {row}")
+    return out
+
+
 def refuse_sparse(name: str, values: Any) -> None:
     """Raise if targets are a sparse matrix."""
     if issparse(values):

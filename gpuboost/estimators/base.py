@@ -31,7 +31,13 @@ from gpuboost.backend import (
 )
 from gpuboost.config import RANGES, BoostParams, check_choice, check_flag
 from gpuboost.data.categorical import check_categorical_features
-from gpuboost.data.checks import check_weight, refuse_mask, refuse_sparse, to_native
+from gpuboost.data.checks import (
+    check_groups,
+    check_weight,
+    refuse_mask,
+    refuse_sparse,
+    to_native,
+)
 from gpuboost.data.columns import NUMBER, Columns, FrameColumns, columns_of, plain_matrix
 from gpuboost.data.feature_options import check_monotone, monotone_directions
 from gpuboost.data.features import UNKNOWN, FeatureMap
@@ -53,6 +59,7 @@ from gpuboost.progress import Progress
 from gpuboost.scalar.rows import log_of_shares
 from gpuboost.training.boosting import Booster, EvalSet, History, boost, warn_of_light_rows
 from gpuboost.training.magnitude import Magnitude, check_scores
+from gpuboost.training.row_sampling import RowUnits
 
 
 def name_columns(
@@ -495,8 +502,11 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
     def _check_params(self) -> BoostParams:
         """Parameters as a checked config; raises before any work is done."""
         params = BoostParams(
-            grow_policy=self.grow_policy, **{name: getattr(self, name) for name in RANGES}
+            grow_policy=self.grow_policy,
+            sampling_method=self.sampling_method,
+            **{name: getattr(self, name) for name in RANGES} | self._share_of_rows(),
         )
+        self._check_out_of_bag(params)
         self._named_objective()
         check_device(self.device)
         n_threads(self.n_jobs)
@@ -504,6 +514,39 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         check_monotone(self.monotone_constraints)
         self._check_input_parameters()
         return params
+
+    def _share_of_rows(self) -> dict[str, Any]:
+        """``subsample`` as a number, if it is none."""
+        return {}
+
+    def _check_out_of_bag(self, params: BoostParams) -> None:
+        """Raise if rows out of the bag are asked for where there are none."""
+        check_flag("oob_score", self.oob_score)
+        if self.oob_score and params.subsample >= 1 and not isinstance(self.subsample, Mapping):
+            raise ValueError(
+                "oob_score=True needs rows that are not drawn: a subsample below 1; got "
+                f"subsample={self.subsample!r}"
+            )
+
+    def _row_units(
+        self, groups: Any, n_rows: int, params: BoostParams, by_class: np.ndarray | None = None
+    ) -> RowUnits | None:
+        """Rows that are drawn together, or with probabilities of their classes; None: neither."""
+        if groups is None and by_class is None:
+            return None
+        if groups is not None:
+            groups = check_groups(groups, n_rows)
+            if params.sampling_method != "uniform":
+                raise ValueError(
+                    f"groups must be None with sampling_method={params.sampling_method!r}, which "
+                    "draws single rows by their gradients"
+                )
+            if params.subsample >= 1 and by_class is None:
+                raise ValueError(
+                    "groups are for drawing rows, and need a subsample below 1; got "
+                    f"subsample={self.subsample!r}"
+                )
+        return RowUnits.of(n_rows, params.subsample, groups, by_class)
 
     def _split_rules(self, n_features: int, n_classes: int) -> SplitRules | None:
         """What splits have to keep to; None if no parameter says anything."""
@@ -534,13 +577,15 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         params: BoostParams,
         row_arrays: Mapping[str, Any] | None = None,
         eval_row_arrays: Sequence[Mapping[str, Any]] | None = None,
+        row_units: RowUnits | None = None,
     ) -> tuple[Ensemble, History]:
         """Train; touches no attribute of the estimator.
 
         ``x`` holds numbers, in categorical columns of ``features`` those of the categories; the map
         has no cuts yet. ``y`` holds codes of the classes, if there are any; of several outputs it
         has a row each. ``row_arrays`` has the further arrays of the objective for the training rows
-        by name, ``eval_row_arrays`` those of each eval set.
+        by name, ``eval_row_arrays`` those of each eval set. ``row_units`` says which rows are
+        drawn together.
         """
         eval_arrays = [
             objective.stack_arrays(by_name, ey.shape[-1], f"the rows of eval_set[{i}]")
@@ -584,7 +629,11 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
                 backend,
                 row_arrays,
                 rules,
+                row_units,
+                self.oob_score,
             )
+            if booster.out_of_bag is not None:
+                sets.insert(0, booster.out_of_bag)
             with Progress(
                 params.n_estimators, "training", "rounds", int(params.verbose)
             ) as progress:
@@ -658,9 +707,10 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         X by the map of the training data, y as the estimator's ``_check_eval_y`` leaves it.
         """
         if not pairs:
-            if params.early_stopping_rounds is not None:
+            if params.early_stopping_rounds is not None and not self.oob_score:
                 raise ValueError(
-                    f"early_stopping_rounds={params.early_stopping_rounds} needs an eval_set"
+                    f"early_stopping_rounds={params.early_stopping_rounds} needs an eval_set, or "
+                    "oob_score=True"
                 )
             if eval_sample_weight is not None and len(eval_sample_weight):
                 raise ValueError("eval_sample_weight was given without an eval_set")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from gpuboost.backend import Backend, on_host
-from gpuboost.config import BoostParams
+from gpuboost.config import RANGES, BoostParams
 from gpuboost.data.checks import (
     check_class_weight,
     check_labels,
@@ -81,7 +81,21 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
     max_delta_step : float, default=0.0
         Maximum absolute leaf value before ``learning_rate`` is applied; 0 means no limit.
     subsample : float, default=1.0
-        Probability of each row to be used in an iteration.
+        Share of the rows that are drawn in an iteration, on average.
+    sampling_method : {"uniform", "goss", "mvs"}, default="uniform"
+        How rows are drawn if ``subsample`` is below 1. "uniform": all with the same probability.
+        "mvs" (minimal variance sampling): with probabilities that grow with the size of the
+        gradients. "goss" (gradient-based one-side sampling): those with the largest gradients, and
+        a random choice of the others. With "mvs" and "goss" a row that is drawn with probability p
+        counts 1 / p times, so that sums over the rows are right on average.
+    top_rate : float or None, default=None
+        Share of all rows that ``sampling_method="goss"`` keeps for their large gradients; the rest
+        of ``subsample`` is drawn from the other rows. None means two thirds of ``subsample``.
+    oob_score : bool, default=False
+        Whether to estimate the metrics of new rows from the rows that are not drawn:
+        ``evals_result_["out_of_bag"]`` begins with the metrics before the first iteration and adds
+        up how much each iteration changes those of the rows that it has not seen. Needs sampling.
+        Early stopping uses this curve if there is no evaluation set.
     colsample_bytree, colsample_bylevel, colsample_bynode : float, default=1.0
         Fraction of the features that are sampled for each tree; of these for each level; and of
         these for each node.
@@ -168,6 +182,9 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         reg_alpha: float = DEFAULT.reg_alpha,
         max_delta_step: float = DEFAULT.max_delta_step,
         subsample: float = DEFAULT.subsample,
+        sampling_method: str = DEFAULT.sampling_method,
+        top_rate: float | None = DEFAULT.top_rate,
+        oob_score: bool = False,
         colsample_bytree: float = DEFAULT.colsample_bytree,
         colsample_bylevel: float = DEFAULT.colsample_bylevel,
         colsample_bynode: float = DEFAULT.colsample_bynode,
@@ -192,6 +209,7 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         eval_sample_weight: Any = None,
         eval_X: Any = None,
         eval_y: Any = None,
+        groups: Any = None,
     ) -> GPUBoostRegressor:
         """Fit the model.
 
@@ -213,6 +231,8 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         eval_X, eval_y : array-like, or tuple of them, default=None
             The same sets as ``eval_set`` would have, X and y apart, so that a pipeline can
             transform X: ``Pipeline(steps, transform_input=["eval_X"])``. A tuple has several sets.
+        groups : array-like of shape (n_samples,), default=None
+            Group of each row. With ``subsample`` below 1, the rows of a group are drawn together.
 
         Returns
         -------
@@ -228,7 +248,10 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
             pairs = eval_pairs(eval_set, eval_X, eval_y)
             n_outputs = len(np.atleast_2d(y))
             evals = self._check_evals(pairs, eval_sample_weight, features, params, n_outputs)
-            fitted = self._fit_boosting(X, features, y, weight, evals, objective, None, params)
+            units = self._row_units(groups, len(X), params)
+            fitted = self._fit_boosting(
+                X, features, y, weight, evals, objective, None, params, row_units=units
+            )
             self._set_fitted(*fitted, params)
         return self
 
@@ -312,8 +335,23 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         L1 regularization of leaf values.
     max_delta_step : float, default=0.0
         Maximum absolute leaf value before ``learning_rate`` is applied; 0 means no limit.
-    subsample : float, default=1.0
-        Probability of each row to be used in an iteration.
+    subsample : float or dict, default=1.0
+        Share of the rows that are drawn in an iteration, on average. A dict has a share for each
+        class, such as ``{0: 0.1, 1: 1.0}``; classes that are not listed keep all their rows.
+    sampling_method : {"uniform", "goss", "mvs"}, default="uniform"
+        How rows are drawn if ``subsample`` is below 1. "uniform": all with the same probability.
+        "mvs" (minimal variance sampling): with probabilities that grow with the size of the
+        gradients. "goss" (gradient-based one-side sampling): those with the largest gradients, and
+        a random choice of the others. With "mvs" and "goss" a row that is drawn with probability p
+        counts 1 / p times, so that sums over the rows are right on average.
+    top_rate : float or None, default=None
+        Share of all rows that ``sampling_method="goss"`` keeps for their large gradients; the rest
+        of ``subsample`` is drawn from the other rows. None means two thirds of ``subsample``.
+    oob_score : bool, default=False
+        Whether to estimate the metrics of new rows from the rows that are not drawn:
+        ``evals_result_["out_of_bag"]`` begins with the metrics before the first iteration and adds
+        up how much each iteration changes those of the rows that it has not seen. Needs sampling.
+        Early stopping uses this curve if there is no evaluation set.
     colsample_bytree, colsample_bylevel, colsample_bynode : float, default=1.0
         Fraction of the features that are sampled for each tree; of these for each level; and of
         these for each node.
@@ -407,7 +445,10 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         reg_lambda: float = DEFAULT.reg_lambda,
         reg_alpha: float = DEFAULT.reg_alpha,
         max_delta_step: float = DEFAULT.max_delta_step,
-        subsample: float = DEFAULT.subsample,
+        subsample: Any = DEFAULT.subsample,
+        sampling_method: str = DEFAULT.sampling_method,
+        top_rate: float | None = DEFAULT.top_rate,
+        oob_score: bool = False,
         colsample_bytree: float = DEFAULT.colsample_bytree,
         colsample_bylevel: float = DEFAULT.colsample_bylevel,
         colsample_bynode: float = DEFAULT.colsample_bynode,
@@ -433,6 +474,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         eval_sample_weight: Any = None,
         eval_X: Any = None,
         eval_y: Any = None,
+        groups: Any = None,
     ) -> GPUBoostClassifier:
         """Fit the model.
 
@@ -455,6 +497,8 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         eval_X, eval_y : array-like, or tuple of them, default=None
             The same sets as ``eval_set`` would have, X and y apart, so that a pipeline can
             transform X: ``Pipeline(steps, transform_input=["eval_X"])``. A tuple has several sets.
+        groups : array-like of shape (n_samples,), default=None
+            Group of each row. With ``subsample`` below 1, the rows of a group are drawn together.
 
         Returns
         -------
@@ -491,8 +535,20 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
             pairs = eval_pairs(eval_set, eval_X, eval_y)
             checked = self._check_evals(pairs, eval_sample_weight, features, params, len(classes))
             evals = [(ex, eval_codes(name, ey, classes), ew) for ex, (name, ey), ew in checked]
+            by_class = self._shares_by_class(classes)
+            units = self._row_units(
+                groups, len(X), params, None if by_class is None else by_class[codes]
+            )
             ensemble, history = self._fit_boosting(
-                X, features, codes.astype(np.float64), weight, evals, objective, classes, params
+                X,
+                features,
+                codes.astype(np.float64),
+                weight,
+                evals,
+                objective,
+                classes,
+                params,
+                row_units=units,
             )
             self._set_fitted(replace(ensemble, classes=classes), history, params)
         return self
@@ -508,6 +564,30 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
                 f"{name} must have one entry for each of its {n_rows} rows; got shape {y.shape}"
             )
         return name, y
+
+    def _share_of_rows(self) -> dict[str, Any]:
+        if not isinstance(self.subsample, Mapping):
+            return {}
+        for label, value in self.subsample.items():
+            RANGES["subsample"].check(f"subsample of class {label!r}", value)
+        return {"subsample": 1.0}
+
+    def _shares_by_class(self, classes: list[np.ndarray]) -> np.ndarray | None:
+        """The share of the rows of each class that is drawn; None if it is that of all rows."""
+        if not isinstance(self.subsample, Mapping):
+            return None
+        if len(classes) > 1:
+            raise ValueError(
+                f"subsample must be a number for several labels, which are no classes of rows; got "
+                f"{self.subsample!r}"
+            )
+        known = classes[0].tolist()
+        shares = np.ones(len(known))
+        for label, value in self.subsample.items():
+            if label not in known:
+                raise ValueError(f"subsample has a class that y does not have: {label!r}")
+            shares[known.index(label)] = value
+        return shares
 
     def _labels(self, backend: Backend, raw: Any) -> Any:
         ensemble = ensemble_of(self)

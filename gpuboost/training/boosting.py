@@ -29,6 +29,7 @@ from gpuboost.model.tree import Tree
 from gpuboost.objectives.metrics import Metric
 from gpuboost.objectives.objective import Objective
 from gpuboost.scalar.fixed_point import NEAREST_ROWS, coarse_room, fine_room
+from gpuboost.training.row_sampling import RowSampler, RowUnits
 
 #: What a key is for: the first counter of ``Backend.mix_key``.
 ROUNDING, ROWS, COLUMNS = 1, 2, 3
@@ -87,7 +88,7 @@ class EvalSet:
     """
 
     name: str
-    binned: FeatureMatrix
+    binned: FeatureMatrix | None  # None: the training rows, whose scores are there anyway
     y: DeviceArray
     weight: DeviceArray
     raw: DeviceArray
@@ -130,6 +131,8 @@ class Booster:
         backend: Backend,
         row_arrays: Mapping[str, Any] | None = None,
         rules: SplitRules | None = None,
+        row_units: RowUnits | None = None,
+        out_of_bag: bool = False,
     ) -> None:
         self.feature_map, self.binned = features, binned
         self.objective, self.params, self.seed, self.backend = objective, params, seed, backend
@@ -142,12 +145,14 @@ class Booster:
         total_weight = float(weight.sum()) if weight.size else float(n_rows)
         self.nearest = max(n_rows, total_weight) <= NEAREST_ROWS
         self.rooms = (coarse_room(n_rows, total_weight, self.nearest), fine_room(n_rows))
+        self.sampler = RowSampler(usable, n_rows, params, row_units, out_of_bag, backend)
         # with hessians of 1 the hessian sum is the row count
-        hessian_counts = objective.constant_hessian and not weight.size
+        hessian_counts = (
+            objective.constant_hessian and not weight.size and not self.sampler.changes_gradients
+        )
         count_rows = params.min_samples_leaf > 1 and not hessian_counts
         self.limits = growth_limits(params, len(usable), n_features, count_rows)
         self.grower = backend.make_grower(binned, self.limits, rules)
-        self.usable = backend.put(usable)
         self.y, self.weight = backend.put(y), backend.put(weight)
         self.several = y.ndim == 2
         self.raw = backend.put(np.repeat(base_score[:, None], n_rows, axis=1))
@@ -169,29 +174,37 @@ class Booster:
         self.in_step = n_unchecked == 1
         self.sums = backend.empty((n_unchecked, n_outputs, 2), np.float64)
         self.n_checked = 0
-        self.sampled = backend.empty((len(usable),), ROW) if params.subsample < 1 else self.usable
         self.growth = backend.put(_growth_record(params, self.limits, hessian_counts))
         self.features = backend.put(
             np.arange(n_features, dtype=np.int32)[: self.limits.tree_features]
         )
         self.draw_features = self.limits.tree_features < n_features
         self.thresholds = features.thresholds()
+        #: Training rows as an eval set: those that a round has not drawn.
+        self.out_of_bag: EvalSet | None = None
+        if out_of_bag:
+            self.out_of_bag = EvalSet(
+                "out_of_bag", None, self.y, self.weight, self.raw, self.arrays
+            )
 
-    def round(self, number: int, evals: list[EvalSet]) -> None:
-        """One boosting round: a tree for each output, added to all raw scores."""
+    def round(
+        self, number: int, evals: list[EvalSet], rows_drawn: Callable[[], None] | None = None
+    ) -> None:
+        """One boosting round: a tree for each output, added to all raw scores.
+
+        ``rows_drawn`` is called when it is known which rows are out of the round's bag.
+        """
         backend, params = self.backend, self.params
         sums = self.sums[number % len(self.sums)]
         self._compute_gradients(sums)
         if self.in_step:
             self.check_gradients(number + 1)
-        rows = self.usable
-        if params.subsample < 1:
-            rows = backend.draw_rows(
-                self.usable,
-                params.subsample,
-                backend.mix_key(self.seed, ROWS, number),
-                self.sampled,
-            )
+        key = backend.mix_key(self.seed, ROWS, number)
+        rows = self.sampler.draw(key, self.g, self.h, self.weight, sums)
+        if self.out_of_bag is not None:
+            self.out_of_bag.weight = self.sampler.weight_left_out(self.weight)
+        if rows_drawn is not None:
+            rows_drawn()
         for k in range(len(self.raw)):
             # each of several outputs has the trees that it would have alone
             turn = 0 if self.several else k
@@ -211,7 +224,8 @@ class Booster:
                 self._replace_leaf_values(rows, number, k)
             self.grower.add_leaf_values(self.raw[k])
             for e in evals:
-                self.grower.add_tree(e.binned, e.raw[k])
+                if e.binned is not None:
+                    self.grower.add_tree(e.binned, e.raw[k])
 
     def _compute_gradients(self, sums: DeviceArray) -> None:
         """Gradients and hessians of all outputs, and their sums."""
@@ -236,9 +250,11 @@ class Booster:
         y, weight, arrays = self.host_rows
         y = y[k] if self.several else y
         raw = self.backend.to_host(self.raw[k])
+        factor = self.backend.to_host(self.sampler.factor) if self.sampler.changes_gradients else None
 
         def value_of_rows(leaf: np.ndarray) -> float:
             leaf_weight = weight[leaf] if weight.size else np.ones(len(leaf))
+            leaf_weight = leaf_weight if factor is None else leaf_weight * factor[leaf]
             value = float(objective.value_of_leaf(y[leaf], raw[leaf], leaf_weight, arrays[:, leaf]))
             if not np.isfinite(value):
                 raise ValueError(
@@ -373,17 +389,27 @@ class Watch:
         self.best_round = params.n_estimators - 1
         self.best_score: float | None = None
         self.stopped = False
+        #: Metrics of the training rows, before the first round and before the round in hand.
+        self.at_start: list[ScoreLike] = []
+        self.before: list[ScoreLike] = []
         self.warned: set[tuple[str, str]] = set()
+
+    def _ask(self, e: EvalSet) -> list[ScoreLike]:
+        return [m.score(e.y, e.raw, e.weight, e.arrays, self.backend) for m in self.metrics]
+
+    def begin(self) -> None:
+        """Ask for the metrics of the training rows before the first round, if they count."""
+        if self.evals and self.evals[0].binned is None:
+            self.at_start = self._ask(self.evals[0])
+
+    def rows_drawn(self) -> None:
+        """Ask for the metrics of the rows that the round in hand leaves out, before its trees."""
+        if self.at_start:
+            self.before = self._ask(self.evals[0])
 
     def evaluate(self) -> None:
         """Ask for the metrics of the round that has just been grown."""
-        self.pending.append(
-            [
-                m.score(e.y, e.raw, e.weight, e.arrays, self.backend)
-                for e in self.evals
-                for m in self.metrics
-            ]
-        )
+        self.pending.append([*self.before, *(score for e in self.evals for score in self._ask(e))])
 
     def see(self, most_pending: int) -> None:
         """Take note of the rounds whose metrics are there.
@@ -395,12 +421,27 @@ class Watch:
                 score.ready() for score in self.pending[0]
             ):
                 return
-            scores = iter([score.value() for score in self.pending.popleft()])
+            scores = [score.value() for score in self.pending.popleft()]
+            before, scores = scores[: len(self.at_start)], scores[len(self.at_start) :]
             for e in self.evals:
                 for m in self.metrics:
-                    self.results[e.name][m.name].append(next(scores))
+                    self.results[e.name][m.name].append(scores.pop(0))
+            self._sum_changes(before)
             self._note(self.n_seen)
             self.n_seen += 1
+
+    def _sum_changes(self, before: list[float]) -> None:
+        """Make the metrics of the rows left out those of a curve.
+
+        Earlier rounds have seen rows that this one leaves out, so that their metrics say too
+        little; what a round changes in the metrics of the rows that it has not seen is honest. The
+        curve is the sum of these changes, and begins with the metrics before the first round.
+        """
+        for m, start, old in zip(self.metrics, self.at_start, before, strict=bool(before)):
+            curve = self.results[self.evals[0].name][m.name]
+            change = curve.pop() - old
+            last = curve[-1] if curve else start.value()
+            curve.append(last if math.isnan(change) else last + change)
 
     def _note(self, number: int) -> None:
         if self.report is not None:
@@ -456,8 +497,9 @@ def boost(
     """
     watch = Watch(booster.params, evals, metrics, report, booster.backend)
     trees: list[Tree] = []
+    watch.begin()
     for number in range(booster.params.n_estimators):
-        booster.round(number, evals)
+        booster.round(number, evals, watch.rows_drawn)
         trees += booster.take_trees(everything=False)
         watch.evaluate()
         watch.see(0 if booster.in_step else MAX_ROUNDS_AHEAD)

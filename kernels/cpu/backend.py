@@ -18,6 +18,7 @@ from gpuboost.dtypes import (
     PIECE,
     PROGRESS,
     ROW,
+    SAMPLE,
     SPLIT,
     SYMMETRIC,
     TREE_BEST,
@@ -30,6 +31,7 @@ from gpuboost.exchange import (
     DeviceArray,
     EnsembleLike,
     FeatureMatrix,
+    GradientSample,
     Grower,
     GrownTree,
     GrowthLimits,
@@ -66,6 +68,7 @@ from gpuboost.kernels.cpu.rules import make_rules
 from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
 from gpuboost.kernels.cpu.threads import Team
 from gpuboost.scalar.area import area_and_pairs
+from gpuboost.scalar.sampling import N_BUCKETS
 
 #: Row-feature pairs below which a tree is grown by one thread: it takes a millisecond or two
 #: (2026-11, AMD EPYC), and waking another thread may take a tenth of one.
@@ -341,6 +344,43 @@ class CpuBackend:
     ) -> DeviceArray:
         """Rows of one round."""
         return out[: sampling.draw_rows(usable, fraction, key, out)]
+
+    def draw_by_gradient(
+        self,
+        usable: DeviceArray,
+        how: GradientSample,
+        g: DeviceArray,
+        h: DeviceArray,
+        weight: DeviceArray,
+        sums: DeviceArray,
+        key: np.uint32,
+        factor: DeviceArray,
+        out: DeviceArray,
+    ) -> DeviceArray:
+        """Rows of one round, drawn by the size of their gradients."""
+        n_rows, run = g.shape[1], self.team.run_kernel
+        sample, buckets = np.zeros(1, SAMPLE), np.empty(n_rows, np.int16)
+        counts, plan = np.zeros((2, N_BUCKETS + 1), np.int64), np.empty((2, N_BUCKETS + 1))
+        blocks = np.empty((-(-n_rows // gradients.BLOCK), g.shape[0], 2))
+        sampling.begin_sample(sums, how.root, float(len(usable)), sample)
+        run(n_rows, sampling.count_sizes, g, h, how.root, weight, sample, buckets, counts)
+        sampling.plan_sample(counts, how.n_wanted, how.n_top, how.by_size, sample, plan)
+        run(n_rows, sampling.keep_rows, key, buckets, plan, g, h, weight, factor, blocks)
+        gradients.sum_blocks(blocks, sums)
+        return out[: sampling.collect_kept(usable, key, factor, out)]
+
+    def draw_units(
+        self,
+        usable: DeviceArray,
+        units: DeviceArray,
+        shares: DeviceArray,
+        key: np.uint32,
+        factor: DeviceArray,
+        out: DeviceArray,
+    ) -> DeviceArray:
+        """Rows of one round, drawn with all rows of their unit."""
+        self.team.run_kernel(len(units), sampling.keep_units, key, units, shares, factor)
+        return out[: sampling.collect_kept(usable, key, factor, out)]
 
     def draw_bag(self, n_rows: int, n_draws: int, key: np.uint32) -> HostArray:
         """How often each row is drawn in ``n_draws`` draws with replacement."""

@@ -2,9 +2,29 @@
 
 import numpy as np
 
-from gpuboost.kernels.cpu._jit import kernel
+from gpuboost.dtypes import SUM_BLOCK as BLOCK
+from gpuboost.dtypes import SUM_LANES as LANES
+from gpuboost.kernels.cpu._jit import atomic_add, helper, jitable, kernel, take_number
+from gpuboost.kernels.cpu.gradients import add_up
 from gpuboost.kernels.cpu.growth import choose_some
+from gpuboost.scalar import sampling as formulas
 from gpuboost.scalar.formulas import hash32
+from gpuboost.scalar.sampling import N_BUCKETS
+
+for _function in (
+    formulas.bucket_of,
+    formulas.steps_of,
+    formulas.is_certain,
+    formulas.share_kept,
+    formulas.fill_plan,
+    formulas.measure_row,
+    formulas.add_sizes,
+    formulas.find_limit,
+    formulas.times_of_row,
+    formulas.scaled_hessian,
+    formulas.keep_unit,
+):
+    jitable(_function)
 
 #: A counter that is the number of no row: rows are numbered below 2**31.
 NO_ROW = 0xFFFFFFFF
@@ -33,8 +53,129 @@ def draw_rows(
         out[n] = usable[i]
         n += np.float64(hash32(key, usable[i])) < limit
     if n == 0:
-        word = np.uint64(hash32(key, np.uint32(NO_ROW))) * np.uint64(usable.shape[0])
-        out[0] = usable[word >> np.uint64(32)]
+        out[0] = any_of(usable, key)
+        n = 1
+    return n
+
+
+@helper
+def any_of(usable, key):
+    """One of the rows."""
+    word = np.uint64(hash32(key, np.uint32(NO_ROW))) * np.uint64(usable.shape[0])
+    return usable[word >> np.uint64(32)]
+
+
+begin_sample = kernel(formulas.begin_sample)
+
+
+@kernel
+def count_sizes(
+    counter,  # (1,) int64, INOUT
+    g,  # (n_outputs, n_rows) float64, IN
+    h,  # (n_outputs, n_rows) float64, IN
+    root,
+    weight,  # (n_rows,) float64 or (0,), IN
+    sample,  # (1,) SAMPLE, IN
+    buckets,  # (n_rows,) int16, OUT: of the rows' sizes
+    counts,  # (2, N_BUCKETS + 1) int64, INOUT: rows of each bucket are added to the first line
+):
+    """Put the rows into buckets by the size of their gradients."""
+    own, n_rows, weighted = np.zeros(N_BUCKETS + 1, np.int64), g.shape[1], weight.shape[0] > 0
+    block = take_number(counter)
+    while block * BLOCK < n_rows:
+        begin, end = np.uint64(block * BLOCK), np.uint64(min((block + 1) * BLOCK, n_rows))
+        for i in range(begin, end):
+            formulas.measure_row(i, g, h, root, weight, weighted, sample, buckets)
+        for i in range(begin, end):
+            own[np.uint64(buckets[i])] += 1
+        block = take_number(counter)
+    for bucket in range(N_BUCKETS):
+        if own[bucket] != 0:
+            atomic_add(counts, bucket, own[bucket])
+
+
+@kernel
+def plan_sample(
+    counts,  # (2, N_BUCKETS + 1) int64, INOUT: become sums up to each bucket
+    n_wanted,
+    n_top,
+    by_size,
+    sample,  # (1,) SAMPLE, INOUT
+    plan,  # (2, N_BUCKETS + 1) float64, OUT
+):
+    """How likely rows of each bucket are kept, and how often they count then."""
+    for bucket in range(N_BUCKETS):
+        formulas.add_sizes(bucket, counts)
+    for bucket in range(1, N_BUCKETS):
+        counts[0, bucket] += counts[0, bucket - 1]
+        counts[1, bucket] += counts[1, bucket - 1]
+    for bucket in range(N_BUCKETS):
+        formulas.find_limit(bucket, counts, n_wanted, n_top, by_size, sample)
+    for bucket in range(N_BUCKETS + 1):
+        formulas.fill_plan(bucket, by_size, sample, plan)
+
+
+@kernel
+def keep_rows(
+    counter,  # (1,) int64, INOUT
+    key,
+    buckets,  # (n_rows,) int16, IN
+    plan,  # (2, N_BUCKETS + 1) float64, IN
+    g,  # (n_outputs, n_rows) float64, INOUT
+    h,  # (n_outputs, n_rows) float64, INOUT
+    weight,  # (n_rows,) float64 or (0,), IN
+    factor,  # (n_rows,) float64, OUT: how often each row counts
+    sums,  # (n_blocks, n_outputs, 2) float64, OUT: weighted sums of |g| and h
+):
+    """Draw rows by their sizes, and multiply their gradients by how often they count."""
+    lanes = np.empty((2, LANES))
+    block = take_number(counter)
+    while block < sums.shape[0]:
+        begin, end = block * BLOCK, min((block + 1) * BLOCK, factor.shape[0])
+        for i in range(np.uint64(begin), np.uint64(end)):
+            factor[i] = formulas.times_of_row(i, key, np.uint64(buckets[i]), plan)
+        times = factor[begin:end]
+        for k in range(g.shape[0]):
+            g_, h_ = g[k, begin:end], h[k, begin:end]
+            for i in range(end - begin):
+                g_[i] *= times[i]
+                h_[i] = formulas.scaled_hessian(h_[i], times[i])
+            add_up(g_, h_, weight[begin:end], lanes, sums[block, k])
+        block = take_number(counter)
+
+
+@kernel
+def keep_units(
+    counter,  # (1,) int64, INOUT
+    key,
+    units,  # (n_rows,) int32, IN: rows with the same number are drawn together
+    shares,  # (n_rows,) float64, IN: probability of each row
+    factor,  # (n_rows,) float64, OUT: 1 for rows that are drawn, else 0
+):
+    """Draw units of rows."""
+    n_rows = factor.shape[0]
+    block = take_number(counter)
+    while block * BLOCK < n_rows:
+        for i in range(block * BLOCK, min((block + 1) * BLOCK, n_rows)):
+            formulas.keep_unit(i, key, units, shares, factor)
+        block = take_number(counter)
+
+
+@kernel
+def collect_kept(
+    usable,  # (n,) int32, IN: rows with weight
+    key,
+    factor,  # (n_rows,) float64, INOUT: 0 for rows that are not drawn
+    out,  # (n,) int32, OUT
+):
+    """List the rows that are drawn, one row if there are none; returns how many there are."""
+    n = 0
+    for i in range(usable.shape[0]):
+        out[n] = usable[i]
+        n += factor[usable[i]] > 0.0
+    if n == 0:
+        out[0] = any_of(usable, key)
+        factor[out[0]] = 1.0
         n = 1
     return n
 

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import DTypeLike
 
-from gpuboost.dtypes import N_CODES, SUM_BLOCK, SUM_LANES
+from gpuboost.dtypes import N_CODES, SAMPLE, SUM_BLOCK, SUM_LANES
 from gpuboost.exchange import (
     ClassicalGrower,
     DeviceArray,
     EnsembleLike,
     FeatureMatrix,
+    GradientSample,
     Grower,
     GrowthLimits,
     HostArray,
@@ -26,17 +27,20 @@ from gpuboost.exchange import (
     SplitRules,
 )
 from gpuboost.kernels.cpu.backend import CpuBackend
-from gpuboost.kernels.cuda import binning, gradients, predict
+from gpuboost.kernels.cuda import binning, gradients, predict, sampling
 from gpuboost.kernels.cuda.compiler import THREADS, Kernels
 from gpuboost.kernels.cuda.device import cupy
 from gpuboost.kernels.cuda.grower import CudaGrower, group_features_for, tile_rows_for
 from gpuboost.kernels.cuda.trees import CudaTreeGrower, trees_at_once
 from gpuboost.scalar.fixed_point import fine_room
+from gpuboost.scalar.sampling import N_BUCKETS
 
 #: Rows up to which prediction stays on the host: moving them would take longer than the trees.
 FEW_ROWS = 4096
 #: Bytes of a chunk of host rows on its way to the device.
 CHUNK_BYTES = 1 << 24
+#: Most blocks that count rows in buckets.
+MOST_COUNTING = 1024
 #: Row-tree pairs whose medians are found at once: 12 bytes of scratch each.
 MEDIAN_CELLS = 1 << 24
 #: Dtypes of classes that a device array can hold and numba's kernels take.
@@ -309,12 +313,7 @@ class CudaBackend:
             n_rows, raw[0].argsort(), y, raw, weight, np.bool_(weight.size > 0), totals,
             np.float64(fine_room(n_rows)), scores, sums,
         )  # fmt: skip
-        tile_rows = tile_rows_for(n_rows)
-        grid = -(-n_rows // tile_rows), 2
-        tile_sums = self._scratch("tile_sums", grid[::-1], np.int64)
-        numbers = np.int64(n_rows), np.int32(tile_rows)
-        for kernel in ("sum_tiles", "sum_up_to"):
-            self.kernels.launch("reduce", kernel, grid, (SUM_LANES,), (sums, tile_sums, *numbers))
+        self._sum_up_to(sums)
         gradients.AREAS_OF_PLACES(n_rows, scores, sums, areas)
         self._reduce("sum_values", (areas,), no_weight, n_rows, out)
         gradients.COUNT_PAIRS(1, sums, out)
@@ -325,6 +324,16 @@ class CudaBackend:
         score = PendingScore(metric, sums)
         self._on_their_way = [s for s in self._on_their_way if not s.ready()] + [score]
         return score
+
+    def _sum_up_to(self, values: DeviceArray) -> None:
+        """Integers of two lines become their sums up to each place."""
+        n = values.shape[1]
+        tile_rows = tile_rows_for(n)
+        grid = -(-n // tile_rows), 2
+        tile_sums = self._scratch("tile_sums", grid[::-1], np.int64)
+        numbers = np.int64(n), np.int32(tile_rows)
+        for kernel in ("sum_tiles", "sum_up_to"):
+            self.kernels.launch("reduce", kernel, grid, (SUM_LANES,), (values, tile_sums, *numbers))
 
     def _reduce(
         self,
@@ -363,25 +372,79 @@ class CudaBackend:
         self, usable: DeviceArray, fraction: float, key: np.uint32, out: DeviceArray
     ) -> DeviceArray:
         """Rows of one round: (rows, how many), both on the device."""
+        nothing = self._scratch("no_factor", (1,))
+        return self._collect(usable, fraction, key, nothing, False, out)
+
+    def draw_by_gradient(
+        self,
+        usable: DeviceArray,
+        how: GradientSample,
+        g: DeviceArray,
+        h: DeviceArray,
+        weight: DeviceArray,
+        sums: DeviceArray,
+        key: np.uint32,
+        factor: DeviceArray,
+        out: DeviceArray,
+    ) -> DeviceArray:
+        """Rows of one round, drawn by the size of their gradients; (rows, how many)."""
+        n_rows, n_buckets = g.shape[1], N_BUCKETS + 1
+        sample = self._scratch("sample", (1,), SAMPLE)
+        buckets = self._scratch("buckets", (n_rows,), np.int16)
+        counts = self._scratch("bucket_counts", (2, n_buckets), np.int64)
+        root, n_wanted, n_top = map(np.float64, (how.root, how.n_wanted, how.n_top))
+        by_size, n_usable = np.bool_(how.by_size), np.float64(usable.shape[0])
+        sampling.BEGIN_SAMPLE(1, sums, root, n_usable, sample)
+        weighted = np.bool_(weight.size > 0)
+        sampling.MEASURE_ROWS(n_rows, g, h, root, weight, weighted, sample, buckets)
+        counts.fill(0)
+        grid = (min(-(-n_rows // SUM_LANES), MOST_COUNTING),)
+        self.kernels.launch(
+            "reduce", "count_buckets", grid, (SUM_LANES,), (buckets, counts, np.int64(n_rows))
+        )
+        sampling.ADD_SIZES(N_BUCKETS, counts)
+        self._sum_up_to(counts)
+        sampling.FIND_LIMIT(N_BUCKETS, counts, n_wanted, n_top, by_size, sample)
+        plan = self._scratch("sample_plan", (2, n_buckets))
+        sampling.FILL_PLAN(n_buckets, by_size, sample, plan)
+        sampling.KEEP_ROWS(n_rows, key, buckets, plan, g, h, factor)
+        self._reduce("sum_gradients", (g, h), weight, n_rows, sums)
+        return self._collect(usable, 0.0, key, factor, True, out)
+
+    def draw_units(
+        self,
+        usable: DeviceArray,
+        units: DeviceArray,
+        shares: DeviceArray,
+        key: np.uint32,
+        factor: DeviceArray,
+        out: DeviceArray,
+    ) -> DeviceArray:
+        """Rows of one round, drawn with all rows of their unit; (rows, how many)."""
+        sampling.KEEP_UNITS(units.shape[0], key, units, shares, factor)
+        return self._collect(usable, 0.0, key, factor, True, out)
+
+    def _collect(
+        self,
+        usable: DeviceArray,
+        fraction: float,
+        key: np.uint32,
+        factor: DeviceArray,
+        counted: bool,
+        out: DeviceArray,
+    ) -> DeviceArray:
+        """The rows that are drawn: by their hash, or those that count; (rows, how many)."""
         n = usable.shape[0]
         tile_rows = tile_rows_for(n)
         n_tiles = -(-n // tile_rows)
         lefts = self._scratch("drawn_lefts", (n_tiles,), np.int32)
         count = self._scratch("drawn_count", (1,), np.int32)
-        threads, draw = (
-            THREADS["PARTITION_THREADS"],
-            (usable, np.int32(n), np.float64(fraction * 4294967296.0), np.uint32(key), lefts),
-        )
-        self.kernels.launch(
-            "partition", "count_drawn", (n_tiles,), (threads,), (*draw, np.int32(tile_rows))
-        )
-        self.kernels.launch(
-            "partition",
-            "collect_drawn",
-            (n_tiles,),
-            (threads,),
-            (*draw, out, count, np.int32(tile_rows)),
-        )
+        limit = np.float64(fraction * 4294967296.0)
+        draw = usable, np.int32(n), limit, np.uint32(key), factor, np.int32(counted), lefts
+        threads = (THREADS["PARTITION_THREADS"],)
+        for kernel, more in (("count_drawn", ()), ("collect_drawn", (out, count))):
+            arguments = (*draw, *more, np.int32(tile_rows))
+            self.kernels.launch("partition", kernel, (n_tiles,), threads, arguments)
         return out, count
 
     def draw_features(self, n_features: int, growth: DeviceArray, out: DeviceArray) -> None:

@@ -160,36 +160,49 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) divide_nodes(
     }
 }
 
-// Row sampling is the same movement: a row is kept if its hash is below the limit, and one row if
-// chance would keep none (its draw is hashed under 0xFFFFFFFF, the number of no row).
+// Row sampling is the same movement: a row is kept if its hash is below the limit, or if it counts
+// (factor, which is read if ``counted``); and one row if chance would keep none (its draw is hashed
+// under 0xFFFFFFFF, the number of no row).
+__device__ __forceinline__ bool is_drawn(
+    int row, double limit, u32 key, const double* factor, int counted)
+{
+    return counted ? factor[row] > 0.0 : (double)hash32(key, row) < limit;
+}
+
 extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) count_drawn(
-    const int* usable, int n, double limit, u32 key, int* tile_lefts, int tile_rows)
+    const int* usable, int n, double limit, u32 key, const double* factor, int counted,
+    int* tile_lefts, int tile_rows)
 {
     __shared__ int warp_sums[PARTITION_WARPS];
     for (i64 begin = (i64)blockIdx.x * tile_rows; begin < n; begin += (i64)gridDim.x * tile_rows) {
         const i64 end = min(begin + tile_rows, (i64)n);
         int count = 0, total;
         for (i64 i = begin + threadIdx.x; i < end; i += blockDim.x)
-            count += (double)hash32(key, usable[i]) < limit;
+            count += is_drawn(usable[i], limit, key, factor, counted);
         block_exclusive_sum(count, warp_sums, total);
         if (threadIdx.x == 0) tile_lefts[begin / tile_rows] = total;
     }
 }
 
 extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) collect_drawn(
-    const int* usable, int n, double limit, u32 key, const int* tile_lefts, int* out, int* n_out,
-    int tile_rows)
+    const int* usable, int n, double limit, u32 key, double* factor, int counted,
+    const int* tile_lefts, int* out, int* n_out, int tile_rows)
 {
     __shared__ int warp_sums[PARTITION_WARPS];
     const int n_tiles = tiles_of(n, tile_rows);
     int all = 0, n_drawn;
     for (int t = threadIdx.x; t < n_tiles; t += blockDim.x) all += tile_lefts[t];
     block_exclusive_sum(all, warp_sums, n_drawn);
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        *n_out = max(n_drawn, 1);
-        if (n_drawn == 0) out[0] = usable[((u64)hash32(key, 0xFFFFFFFFu) * (u64)n) >> 32];
+    if (n_drawn == 0) {
+        if (blockIdx.x == 0 && threadIdx.x == 0) {
+            const int row = usable[((u64)hash32(key, 0xFFFFFFFFu) * (u64)n) >> 32];
+            *n_out = 1;
+            out[0] = row;
+            if (counted) factor[row] = 1.0;
+        }
+        return;
     }
-    if (n_drawn == 0) return;
+    if (blockIdx.x == 0 && threadIdx.x == 0) *n_out = n_drawn;
     for (i64 begin = (i64)blockIdx.x * tile_rows; begin < n; begin += (i64)gridDim.x * tile_rows) {
         const i64 end = min(begin + tile_rows, (i64)n);
         int before = 0, at;
@@ -197,7 +210,7 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) collect_drawn
         block_exclusive_sum(before, warp_sums, at);
         for (i64 start = begin; start < end; start += blockDim.x) {
             const i64 i = start + threadIdx.x;
-            const bool kept = i < end && (double)hash32(key, usable[i]) < limit;
+            const bool kept = i < end && is_drawn(usable[i], limit, key, factor, counted);
             int total;
             const int rank = block_exclusive_sum(kept ? 1 : 0, warp_sums, total);
             if (kept) out[at + rank] = usable[i];

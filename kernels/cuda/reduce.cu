@@ -108,3 +108,12 @@ extern "C" __global__ void __launch_bounds__(LANES, 1) sum_up_to(
         before += total;
     }
 }
+
+// How many rows are in each bucket.
+extern "C" __global__ void __launch_bounds__(LANES, 1) count_buckets(
+    const short* buckets, i64* counts, i64 n_rows)
+{
+    const i64 first = (i64)blockIdx.x * blockDim.x + threadIdx.x,
+        stride = (i64)gridDim.x * blockDim.x;
+    for (i64 i = first; i < n_rows; i += stride) atomicAdd((u64*)counts + buckets[i], (u64)1);
+}

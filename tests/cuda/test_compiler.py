@@ -19,12 +19,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 import compiling
 import ptx_cases
 
-from gpuboost.dtypes import GROWTH, NODE, WALK_NODE
-from gpuboost.kernels.cuda import binning, compiler, gradients, predict, rowwise
+from gpuboost.dtypes import GROWTH, NODE, SAMPLE, WALK_NODE
+from gpuboost.kernels.cuda import binning, compiler, gradients, predict, rowwise, sampling
 from gpuboost.kernels.emulation.ptx import compilers
 from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import ROW_METRICS
 from gpuboost.scalar import rows
+from gpuboost.scalar.sampling import weight_left_out
 
 TABLE = Path(__file__).parent / "compile_table.json"
 #: Dynamic shared memory of kernels.
@@ -190,6 +191,24 @@ def row_kernels():
         ),
         "area-places": (gradients.AREAS_OF_PLACES, (f8, sums, f8)),
         "area-pairs": (gradients.COUNT_PAIRS, (sums, matrix)),
+    }
+    sample, buckets, root = np.empty(1, SAMPLE), np.empty(1, np.int16), np.float64(1)
+    yes = np.bool_(True)
+    out |= {
+        "sample-begin": (sampling.BEGIN_SAMPLE, (matrix, root, root, sample)),
+        "sample-sizes": (
+            sampling.MEASURE_ROWS,
+            (matrix, matrix, root, f8, yes, sample, buckets),
+        ),
+        "sample-counts": (sampling.ADD_SIZES, (sums,)),
+        "sample-limit": (sampling.FIND_LIMIT, (sums, root, root, yes, sample)),
+        "sample-rows": (
+            sampling.KEEP_ROWS,
+            (np.uint32(1), buckets, matrix, matrix, matrix, f8),
+        ),
+        "sample-plan": (sampling.FILL_PLAN, (yes, sample, matrix)),
+        "sample-units": (sampling.KEEP_UNITS, (np.uint32(1), i4, f8, f8)),
+        "sample-left-out": (predict.kernel_of(weight_left_out), (f8, f8, f8)),
     }
     for nearest, kernel in gradients.QUANTIZE.items():
         out[f"quantize-{nearest}"] = kernel, (f8, f8, f8, np.bool_(True), growth, i8)

@@ -77,6 +77,10 @@ BOOSTING = [
     {"reg_alpha": 3.0},
     {"max_delta_step": 0.1},
     {"subsample": 0.5},
+    {"sampling_method": "goss", "subsample": 0.5},
+    {"sampling_method": "mvs", "subsample": 0.5},
+    {"top_rate": 0.2, "subsample": 0.5, "sampling_method": "goss"},
+    {"oob_score": True, "subsample": 0.5},
     {"colsample_bytree": 0.5},
     {"colsample_bylevel": 0.5},
     {"colsample_bynode": 0.5},
@@ -184,6 +188,10 @@ NUMBER_VALUES = {"squared_error", "absolute_error", "poisson", "mae", "square"}
 #: Options that do not go together on any device, and data that do not go with an option.
 TOGETHER = {
     "Gradient boosting": [
+        {"sampling_method": "goss"},
+        {"top_rate": 0.2, "subsample": 0.5},
+        {"top_rate": 0.6, "subsample": 0.5, "sampling_method": "goss"},
+        {"oob_score": True},
         {"leaves_per_step": 2},
         {"leaves_per_step": 2, "grow_policy": "symmetric"},
         {"max_leaves": 8, "grow_policy": "symmetric"},
@@ -428,6 +436,7 @@ def values_table():
                 needed = {
                     "cv": {"ccp_alpha": "cv"},
                     "max_samples": {"bootstrap": True},
+                    "top_rate": {"subsample": 0.5, "sampling_method": "goss"},
                     "feature_probabilities": {"splitter": "midpoint"},
                 }.get(parameter, {})
                 text = train(kind, base, {**needed, parameter: NONSENSE}, device)
@@ -450,6 +459,7 @@ NAMES_OF_OPTIONS = {
     "missing": "missing values",
     "weights": "sample weights",
     "subsample": "`subsample`",
+    "mvs": '`sampling_method="mvs"`',
     "bytree": "`colsample_bytree`",
     "bylevel": "`colsample_bylevel`",
     "bynode": "`colsample_bynode`",

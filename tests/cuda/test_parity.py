@@ -15,6 +15,7 @@ OPTIONS = {
     "missing": {},
     "weights": {},
     "subsample": {"subsample": 0.7},
+    "mvs": {"subsample": 0.5, "sampling_method": "mvs"},
     "bytree": {"colsample_bytree": 0.6},
     "bylevel": {"colsample_bylevel": 0.6},
     "bynode": {"colsample_bynode": 0.6},
@@ -23,7 +24,14 @@ OPTIONS = {
 }
 #: How many classes options are for, if not for all of 0 (numbers), 2 and 5.
 CLASSES = {"monotone": (0, 2)}
-PAIRS = [(a, b) for i, a in enumerate(OPTIONS) for b in list(OPTIONS)[i + 1 :]]
+#: Options that are one parameter's two values.
+ALTERNATIVES = {("subsample", "mvs")}
+PAIRS = [
+    (a, b)
+    for i, a in enumerate(OPTIONS)
+    for b in list(OPTIONS)[i + 1 :]
+    if (a, b) not in ALTERNATIVES
+]
 
 
 def make(n, n_features, classes, missing, seed=0):
@@ -92,6 +100,22 @@ def check(n, n_features, classes, policy, names, **more):
 @pytest.mark.parametrize("classes", [0, 2, 5])
 def test_plain(classes, policy):
     check(20_000, 12, classes, policy, [])
+
+
+def test_rows_with_large_gradients_are_kept():
+    more = {"sampling_method": "goss", "top_rate": 0.1, "oob_score": True}
+    check(3000, 12, 5, "depthwise", ["subsample", "missing", "weights"], **more)
+
+
+def test_groups_of_rows_and_shares_of_classes():
+    x, y, _ = make(3000, 12, 2, True)
+    models = [
+        GPUBoostClassifier(
+            n_estimators=3, max_depth=3, subsample={0: 0.3, 1: 0.9}, oob_score=True, device=device
+        ).fit(x, y, groups=np.arange(3000) // 7)
+        for device in ("cpu", "cuda")
+    ]
+    assert_same(*models)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
