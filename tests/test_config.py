@@ -28,7 +28,11 @@ BAD = {
 
 
 def test_every_parameter_has_a_case():
-    assert set(BAD) == set(RANGES) | {"grow_policy", "sampling_method"} == set(BoostParams.__dataclass_fields__)
+    assert (
+        set(BAD)
+        == set(RANGES) | {"grow_policy", "sampling_method"}
+        == set(BoostParams.__dataclass_fields__)
+    )
 
 
 @pytest.mark.parametrize(

@@ -535,9 +535,9 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
             pairs = eval_pairs(eval_set, eval_X, eval_y)
             checked = self._check_evals(pairs, eval_sample_weight, features, params, len(classes))
             evals = [(ex, eval_codes(name, ey, classes), ew) for ex, (name, ey), ew in checked]
-            by_class = self._shares_by_class(classes)
+            shares = self._shares_by_class(classes)
             units = self._row_units(
-                groups, len(X), params, None if by_class is None else by_class[codes]
+                groups, len(X), params, None if shares is None else shares[codes]
             )
             ensemble, history = self._fit_boosting(
                 X,

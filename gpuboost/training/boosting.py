@@ -250,7 +250,9 @@ class Booster:
         y, weight, arrays = self.host_rows
         y = y[k] if self.several else y
         raw = self.backend.to_host(self.raw[k])
-        factor = self.backend.to_host(self.sampler.factor) if self.sampler.changes_gradients else None
+        factor = (
+            self.backend.to_host(self.sampler.factor) if self.sampler.changes_gradients else None
+        )
 
         def value_of_rows(leaf: np.ndarray) -> float:
             leaf_weight = weight[leaf] if weight.size else np.ones(len(leaf))

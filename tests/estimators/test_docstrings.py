@@ -46,6 +46,7 @@ ALLOWED = {
         [TREES, RANDOM_FORESTS, EXTRA_TREES, ADABOOST],
         "not all have every splitter, and extremely randomised trees draw their cuts",
     ),
+    "subsample": ([BOOSTING[:1], BOOSTING[1:]], "a classifier may have a share for each class"),
     "max_bins": ([BOOSTING, TREES + FORESTS + ADABOOST], "boosting has no splitter without bins"),
     "min_samples_leaf": (
         [
@@ -82,7 +83,10 @@ ALLOWED = {
     "random_state": ([BOOSTING, TREES + FORESTS + ADABOOST], "boosting says that it rounds too"),
     "ccp_alpha": ([TREES, FORESTS], "forests prune all trees by one price"),
     "cv": ([TREES[:1], TREES[1:]], "folds keep the classes in proportion"),
-    "oob_score": ([of_classes(*FORESTS), of_numbers(*FORESTS)], "accuracy or R2"),
+    "oob_score": (
+        [BOOSTING, of_classes(*FORESTS), of_numbers(*FORESTS)],
+        "a curve of metrics, accuracy or R2",
+    ),
     "verbose": ([BOOSTING, FORESTS], "rounds with metrics, or trees"),
     "objective": ([BOOSTING[:1], BOOSTING[1:]], "losses of classes and of numbers"),
     "eval_metric": ([BOOSTING[:1], BOOSTING[1:]], "metrics of classes and of numbers"),
