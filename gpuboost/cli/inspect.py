@@ -30,6 +30,8 @@ examples:
   gpuboost inspect model.gb --tree 0
   gpuboost inspect model.gb --json | jq .fingerprint
 """
+#: Columns that are listed.
+MOST_COLUMNS = 30
 #: Characters of the longest bar, and of a feature's name.
 BAR, NAME = 40, 32
 OPTIONS: Options = {
@@ -99,6 +101,7 @@ def describe(model: Any, kind: str) -> dict[str, Any]:
         "outputs": ensemble.n_outputs,
         "classes": _plain(model.classes_) if hasattr(model, "classes_") else None,
         "table": None if schema is None else asdict(schema),
+        "columns": [asdict(row) for row in model.features_],
         "categories": {
             ensemble.names()[f]: _plain(values)
             for f, values in ensemble.features.categories.items()
@@ -159,6 +162,15 @@ def _print(record: dict[str, Any], kind: str, top: int) -> None:
     rows["fingerprint"] = record["fingerprint"]
     for name, value in rows.items():
         show(value, f"{name + ':':<13}", BOLD)
+    others = [row for row in record["columns"] if row["kind"] != "number"]
+    if others:
+        show()
+        show("columns that are no plain numbers:")
+        for row in others[:MOST_COLUMNS]:
+            levels = "" if row["levels"] is None else f", {row['levels']:,} levels"
+            show(f"  {_cut(row['name'], NAME)}: {row['kind']}{levels}; {_cut(row['taken'], 60)}")
+        if len(others) > MOST_COLUMNS:
+            show(f"  ... and {len(others) - MOST_COLUMNS:,} more")
     shares = sorted(record["importance"]["shares"].items(), key=lambda item: -item[1])
     if top and shares:
         show()
@@ -167,8 +179,13 @@ def _print(record: dict[str, Any], kind: str, top: int) -> None:
             + (f", the first {top} of {len(shares)} features" if len(shares) > top else "")
             + ":"
         )
-    largest = shares[0][1] or 1.0
-    lines = [(_cut(name, NAME), share) for name, share in shares[:top]]
+    _print_bars(shares[:top])
+
+
+def _print_bars(shares: list[tuple[str, float]]) -> None:
+    """Importances as bars."""
+    largest = shares[0][1] or 1.0 if shares else 1.0
+    lines = [(_cut(name, NAME), share) for name, share in shares]
     width = max((len(name) for name, _ in lines), default=0)
     for name, share in lines:
         show(f"  {name:<{width}} {share:7.4f} {'#' * round(BAR * share / largest)}".rstrip())

@@ -38,7 +38,7 @@ from gpuboost.data.checks import (
     refuse_sparse,
     to_native,
 )
-from gpuboost.data.columns import NUMBER, Columns, FrameColumns, columns_of, plain_matrix
+from gpuboost.data.columns import NUMBER, TEXT, Columns, FrameColumns, columns_of, plain_matrix
 from gpuboost.data.feature_options import check_monotone, monotone_directions
 from gpuboost.data.features import UNKNOWN, FeatureMap
 from gpuboost.data.sparse import dense_matrix, sparse_rows
@@ -86,7 +86,7 @@ def name_columns(
         feature_names=list(feature_names),
         classes=known,
         features=model.ensemble_.features.with_categories(categories).that_hold(
-            [holds.get(name, NUMBER) for name in feature_names]
+            [holds.get(name, TEXT if name in texts else NUMBER) for name in feature_names]
         ),
     )
 

@@ -82,6 +82,7 @@ def write_report(
         weighted=rows is not None and rows.weighted,
         leakage=sections.leakage(subject, list(sets.values())[-1].rows) if sets else [],
         data=sections.data(subject, rows, shares) if rows is not None else None,
+        taken=sections.taken(subject),
         curves=sections.curves(subject, rows),
         metrics=sections.metrics(subject, sets) if sets else None,
         outputs=sections.by_output(subject, main) if main is not None else [],

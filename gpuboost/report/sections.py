@@ -6,7 +6,7 @@ import importlib.metadata
 import inspect
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -126,11 +126,18 @@ def data(subject: Subject, rows: Rows, importances: np.ndarray) -> dict[str, Any
     }
 
 
+def taken(subject: Subject) -> list[list[str]]:
+    """How columns are taken that are no plain numbers."""
+    table = subject.model.features_
+    rows = [astuple(row) for row in table if row.kind != "number"]
+    return [[printable("" if cell is None else cell) for cell in row] for row in rows]
+
+
 def _cells(column: summary.Column, share: float) -> dict[str, Any]:
     if column.top:
         values = [", ".join(f"{shortened(text, 16)} {percent(part)}" for text, part in column.top)]
     elif column.places is not None:
-        values = [number(place) for place in column.places]
+        values = column.words()
     else:
         values = ["–"] * 3
     return {

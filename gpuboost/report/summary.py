@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpuboost.data.columns import BOOLEAN, CATEGORY, TEXT
+from gpuboost.data.times import IN_SECONDS, written
 from gpuboost.report.subject import Rows, Subject
+from gpuboost.report.words import number as shown
 
 #: Entries that are looked at; of more, a sample of the rows.
 MAX_CELLS, MAX_ROWS = 5_000_000, 100_000
@@ -28,29 +31,40 @@ class Column:
     top: list[tuple[str, float]]  # the most frequent texts and their shares of the known ones
     bars: np.ndarray  # (n,) counts
 
+    def words(self) -> list[str]:
+        """Least, middle and greatest value for people; times as they are written."""
+        if self.places is None:
+            return []
+        is_time = self.kind in IN_SECONDS
+        return [written(place, self.kind) if is_time else shown(place) for place in self.places]
+
 
 def columns(subject: Subject, rows: Rows) -> tuple[list[Column], int]:
     """All features, and how many rows they were looked at in."""
     x = rows.sample(int(np.clip(MAX_CELLS // rows.x.shape[1], 1_000, MAX_ROWS))).x
+    holds = [feature.holds for feature in subject.ensemble.features.features]
     return [
-        _column(f, name, x[:, f], subject.values.get(f)) for f, name in enumerate(subject.names)
+        _column(f, name, x[:, f], subject.values.get(f), holds[f])
+        for f, name in enumerate(subject.names)
     ], len(x)
 
 
-def _column(number: int, name: str, values: np.ndarray, texts: list[str] | None) -> Column:
+def _column(
+    number: int, name: str, values: np.ndarray, texts: list[str] | None, holds: str
+) -> Column:
     known = np.sort(values[~np.isnan(values)]).astype(np.float64)
     missing = 1.0 - len(known) / len(values)
     distinct, counts = np.unique(known, return_counts=True)
     if not len(known):
         return Column(number, name, "empty", missing, 0, None, [], np.empty(0))
     if texts is not None:
+        kind = CATEGORY if holds == CATEGORY else TEXT
         order = np.argsort(-counts, kind="stable")
         top = [(texts[int(distinct[i])], float(counts[i] / len(known))) for i in order[:3]]
-        return Column(
-            number, name, "text", missing, len(distinct), None, top, counts[order][:N_BARS]
-        )
+        return Column(number, name, kind, missing, len(distinct), None, top, counts[order][:N_BARS])
     places = float(known[0]), float(known[(len(known) - 1) // 2]), float(known[-1])
     kind = "integer" if (np.floor(distinct) == distinct).all() else "number"
+    kind = holds if holds in (*IN_SECONDS, BOOLEAN) else kind
     kind = "constant" if len(distinct) == 1 else kind
     return Column(number, name, kind, missing, len(distinct), places, [], bars_of(known))
 

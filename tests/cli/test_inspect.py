@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gpuboost as gb
@@ -65,6 +66,22 @@ def test_other_models(csv, frame, capsys):
     assert "trees:       1 with 4 leaves, at most 2 splits deep" in capsys.readouterr().out
     assert main(["inspect", "t.gb", "--importance", "cover"]) == 0
     assert "share of the cover of all splits" in capsys.readouterr().out
+
+
+def test_columns_say_how_they_are_taken(csv, frame, capsys):
+    days = frame.assign(day=pd.Timestamp("2024-05-01") + pd.to_timedelta(frame.index, "D"))
+    gb.DecisionTreeRegressor(max_depth=2).fit(days[["a", "day", "colour"]], frame.index).save_model(
+        "t.gb"
+    )
+    assert main(["inspect", "t.gb"]) == 0
+    out = capsys.readouterr().out
+    assert "  day: date; seconds since 1970-01-01T00:00 UTC" in out
+    assert "  colour: category (text), 3 levels; sets of categories: blue, green, red" in out
+    assert main(["inspect", "t.gb", "--json"]) == 0
+    columns = json.loads(capsys.readouterr().out)["columns"]
+    assert [column["kind"] for column in columns] == ["number", "date", "category (text)"]
+    assert main(["inspect", "t.gb", "--tree", "0"]) == 0
+    assert "day <= 2024-" in capsys.readouterr().out
 
 
 def test_files_that_are_no_models(csv, capsys):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pytest
@@ -90,6 +91,34 @@ def test_the_same_in_python(trained, frame):
     np.testing.assert_array_equal(trained.check_rows(x), numbers.to_numpy(float))
     with pytest.raises(ValueError, match="frame lacks columns that the model needs: 'colour'"):
         trained.table_.features(frame.drop(columns="colour"))
+
+
+def test_commands_and_python_take_each_others_models(csv, frame, capsys):
+    """Dates, texts and booleans have the same numbers in a file and in a frame."""
+    days = pd.to_datetime("2024-01-01T06:00") + pd.to_timedelta(np.arange(600) % 90, "h")
+    table = frame[["a", "colour", "price"]].assign(day=days, ok=frame.a > 0)
+    table.to_csv("days.csv", index=False)
+    arguments = [
+        "--target",
+        "price",
+        "--model",
+        "forest",
+        "n_estimators=3",
+        "max_depth=4",
+        "--quiet",
+    ]
+    assert main(["train", "days.csv", *arguments, "--valid-fraction", "0"]) == 0
+    x = table[["a", "colour", "day", "ok"]]
+    trained, own = gb.load_model("model.gb"), gb.RandomForestRegressor(n_estimators=3, max_depth=4)
+    own.fit(x, table.price)
+    assert trained.fingerprint() == own.fingerprint()
+    assert [row.kind for row in trained.features_] == [row.kind for row in own.features_]
+    for known in (x, pl.from_pandas(x)):
+        np.testing.assert_array_equal(trained.predict(known), own.predict(known))
+    own.save_model("own.gb")
+    for model in ("model.gb", "own.gb"):
+        assert main(["predict", model, "days.csv", "--out", "p.csv", "--quiet"]) == 0
+        np.testing.assert_array_equal(exact("p.csv").prediction, own.predict(x))
 
 
 def test_columns_are_found_by_name_and_kept_on_request(trained, frame, capsys):

@@ -313,9 +313,7 @@ def test_missing_values_categories_weights_and_classes_together(kind, rng):
     np.testing.assert_array_equal(model.predict_proba(unknown), model.predict_proba(missing))
     plain = frame.assign(town=frame["town"].astype("category"))
     again = (
-        clone(model)
-        .set_params(categorical_features="auto")
-        .fit(plain[:300], y[:300], weight[:300])
+        clone(model).set_params(categorical_features="auto").fit(plain[:300], y[:300], weight[:300])
     )
     assert_same_trees(model, again)
 

@@ -244,10 +244,23 @@ def test_categories_and_texts_have_their_names(rng, tmp_path):
     numbers = frame.assign(colour=(frame["colour"] == "red") * 1.0).to_numpy()
     model = gb.GPUBoostRegressor(n_estimators=3).fit(numbers, y)
     model.table_ = TableSchema("price", "regression", ["colour", "size"])
-    name_columns(model, model.table_.columns, None, {"colour": ["green", "red"]})
+    name_columns(model, model.table_.columns, None, {"colour": ["green", "red"]}, {})
     page = report(model, tmp_path, frame[model.table_.columns], y)
     line = next(row for row in page.rows if row[0] == "colour" and "text" in row)
     assert line[4].startswith("red ") and "target: price" in page.html
+
+
+def test_dates_are_dates_and_every_column_says_how_it_was_taken(tmp_path):
+    days = pd.date_range("2020-01-01", periods=60)
+    frame = pd.DataFrame({"day": days, "ok": np.arange(60) % 2 == 0, "n": np.arange(60.0)})
+    model = gb.DecisionTreeRegressor(max_depth=2).fit(frame[["day", "ok"]], frame["n"])
+    page = report(model, tmp_path, frame[["day", "ok"]], frame["n"])
+    lines = sorted((row for row in page.rows if row[0] == "day"), key=len, reverse=True)
+    assert [lines[0][1], *lines[0][4:7]] == ["date", "2020-01-01", "2020-01-30", "2020-02-29"]
+    assert "seconds since 1970-01-01T00:00 UTC" in lines[1]
+    assert "day &lt;= 2020-01-30T12:00:00" in page.html
+    without = report(model, tmp_path)
+    assert any(row[:2] == ["ok", "true or false"] for row in without.rows)
 
 
 def test_ten_rows_one_class_and_one_value(tmp_path):
