@@ -128,6 +128,9 @@ class RandomForestClassifier(BaseForestClassifier):
         of the data.
     oob_score_ : float
         Accuracy of the out-of-bag predictions, or what the callable says; only with ``oob_score``.
+    oob_curve_ : ndarray of shape (n_points, 2)
+        Numbers of trees, and the out-of-bag score of the first so many trees, at up to 20 points;
+        only with ``oob_score``.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes[, n_outputs])
         Mean class shares (or votes) by the trees whose bags do not have the row; NaN if all have
         it. Only with ``oob_score``.
@@ -253,6 +256,9 @@ class RandomForestRegressor(BaseForestRegressor):
         of the data.
     oob_score_ : float
         R2 of the out-of-bag predictions, or what the callable says; only with ``oob_score``.
+    oob_curve_ : ndarray of shape (n_points, 2)
+        Numbers of trees, and the out-of-bag score of the first so many trees, at up to 20 points;
+        only with ``oob_score``.
     leaf_targets_ : LeafTargets or None
         Training targets by leaf; only with ``keep_targets``.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
@@ -387,6 +393,9 @@ class ExtraTreesClassifier(BaseForestClassifier):
         of the data.
     oob_score_ : float
         Accuracy of the out-of-bag predictions, or what the callable says; only with ``oob_score``.
+    oob_curve_ : ndarray of shape (n_points, 2)
+        Numbers of trees, and the out-of-bag score of the first so many trees, at up to 20 points;
+        only with ``oob_score``.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes[, n_outputs])
         Mean class shares (or votes) by the trees whose bags do not have the row; NaN if all have
         it. Only with ``oob_score``.
@@ -542,6 +551,9 @@ class ExtraTreesRegressor(BaseForestRegressor):
         of the data.
     oob_score_ : float
         R2 of the out-of-bag predictions, or what the callable says; only with ``oob_score``.
+    oob_curve_ : ndarray of shape (n_points, 2)
+        Numbers of trees, and the out-of-bag score of the first so many trees, at up to 20 points;
+        only with ``oob_score``.
     leaf_targets_ : LeafTargets or None
         Training targets by leaf; only with ``keep_targets``.
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)

@@ -55,6 +55,10 @@ TREE_NAMES = (
 )  # fmt: skip
 
 
+#: Most numbers of trees at which a forest's out-of-bag score is computed.
+CURVE_POINTS = 20
+
+
 class BaseForest(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, SeveralOutputs):
     """What all forests share."""
 
@@ -64,6 +68,7 @@ class BaseForest(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, SeveralOutputs
     _criteria: ClassVar[dict[str, int]]
     _oob_name: ClassVar[str]
     oob_score_: Annotated[float, SOMETIMES]  # with oob_score
+    oob_curve_: Annotated[np.ndarray, SOMETIMES]  # with oob_score
     bags_: Bags | None  # None: fitted without bags
     origin_: dict[str, Any]  # what a warm start compares
 
@@ -192,17 +197,20 @@ class BaseForest(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, SeveralOutputs
         """What a criterion asks of the targets."""
 
     def _set_out_of_bag(self, data: Training, backend: Backend) -> None:
-        for name in ("oob_score_", self._oob_name):
+        for name in ("oob_score_", "oob_curve_", self._oob_name):
             self.__dict__.pop(name, None)
         if not self.oob_score:
             return
         assert self.bags_ is not None
-        means = out_of_bag(data.x, ensemble_of(self), self.bags_, backend)
+        metric, curve = self.oob_score if callable(self.oob_score) else self._oob_metric, []
+        for n_trees, means in out_of_bag(
+            data.x, ensemble_of(self), self.bags_, backend, CURVE_POINTS
+        ):
+            judged = ~np.isnan(means[:, 0]) & (data.weight > 0)
+            y, prediction = data.labels[judged], self._predictions(backend.host, means[judged].T)
+            curve.append((n_trees, float(metric(y, prediction)) if len(y) else float("nan")))
         setattr(self, self._oob_name, self._oob_values(means))
-        judged = ~np.isnan(means[:, 0]) & (data.weight > 0)
-        y, prediction = data.labels[judged], self._predictions(backend.host, means[judged].T)
-        metric = self.oob_score if callable(self.oob_score) else self._oob_metric
-        self.oob_score_ = float(metric(y, prediction)) if len(y) else float("nan")
+        self.oob_curve_, self.oob_score_ = np.array(curve, np.float64), curve[-1][1]
 
     def _keep_for_later(self, data: Training, weights: TreeWeights, backend: Backend) -> None:
         """What predictions need besides the trees."""
@@ -216,6 +224,7 @@ class BaseForest(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, SeveralOutputs
         )
         means = getattr(self, self._oob_name, None)
         need((means is None) != hasattr(self, "oob_score_"), f"{self._oob_name} has no score")
+        self._check_curve()
         if means is not None:
             shape = self._oob_values(np.zeros((1, ensemble_of(self).n_channels))).shape[1:]
             wanted = (bags.n_rows if bags else 0, *shape)
@@ -224,6 +233,22 @@ class BaseForest(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, SeveralOutputs
                 f"{self._oob_name} has the shape {means.shape} and the dtype {means.dtype}, not "
                 f"{wanted} and float64",
             )
+
+    def _check_curve(self) -> None:
+        """Raise ModelFormatError unless the out-of-bag curve is one of this forest."""
+        curve = getattr(self, "oob_curve_", None)
+        need((curve is None) != hasattr(self, "oob_score_"), "oob_curve_ has no score")
+        if curve is None:
+            return
+        need(
+            curve.dtype == np.float64 and curve.ndim == 2 and curve.shape[1] == 2 and len(curve),
+            f"oob_curve_ has the shape {curve.shape} and the dtype {curve.dtype}",
+        )
+        n_trees = curve[:, 0]
+        need(
+            n_trees[-1] == len(ensemble_of(self).trees) and (np.diff(n_trees) > 0).all(),
+            "the numbers of trees in oob_curve_ are not ascending to that of the forest",
+        )
 
     @property
     def estimators_samples_(self) -> list[np.ndarray]:

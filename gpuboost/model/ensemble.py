@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -192,21 +192,23 @@ class Ensemble:
             for i, leaves in enumerate(backend.to_host(part.leaves(x, backend)).T):
                 yield first + i, part.trees[i], leaves
 
-    def unseen_raw(
-        self, x: Any, bag: Callable[[int], np.ndarray], backend: Backend
-    ) -> tuple[Any, np.ndarray]:
+    def staged_unseen_raw(
+        self, x: Any, bag: Callable[[int], np.ndarray], ends: Sequence[int], backend: Backend
+    ) -> Iterator[tuple[Any, np.ndarray]]:
         """Sums of what the trees whose bags do not have a row say of it, and how many these are.
 
-        ``bag(i)`` says which rows are in the bag of tree i. Sums are (n_channels, n_rows).
+        ``bag(i)`` says which rows are in the bag of tree i. Sums are (n_channels, n_rows), over as
+        many trees as ``ends`` say, one after another.
         """
         out, n_unseen = backend.base_scores(self, x), np.zeros(len(x), np.int64)
         step = max(1, 4 * TABLE_CELLS // len(x))  # bytes, where leaves take four
-        for first in range(0, len(self.trees), step):
-            end = min(first + step, len(self.trees))
-            in_bag = np.stack([bag(i) for i in range(first, end)]).astype(np.uint8)
-            backend.add_unseen(x, self, first, end, in_bag, out)
-            n_unseen += (in_bag == 0).sum(axis=0)
-        return out, n_unseen
+        for begin, stop in pairwise([0, *ends]):
+            for first in range(begin, stop, step):
+                end = min(first + step, stop)
+                in_bag = np.stack([bag(i) for i in range(first, end)]).astype(np.uint8)
+                backend.add_unseen(x, self, first, end, in_bag, out)
+                n_unseen += (in_bag == 0).sum(axis=0)
+            yield out, n_unseen
 
     # --- rows of a sparse matrix, a dense block at a time
 

@@ -9,6 +9,7 @@ import hashlib
 import numbers
 import sys
 import warnings
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
@@ -181,24 +182,34 @@ def balance(codes: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return factor
 
 
-def out_of_bag(x: Any, ensemble: Ensemble, bags: Bags, backend: Backend) -> np.ndarray:
-    """Mean of what the trees whose bags do not have a row say about it, (n_rows, n_channels).
+def out_of_bag(
+    x: Any, ensemble: Ensemble, bags: Bags, backend: Backend, most_stages: int = 1
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Means of what the trees whose bags do not have a row say about it, (n_rows, n_channels).
 
-    NaN, and a warning, if all bags have it.
+    Stages: how many trees there are, and the means over these; the last one has all trees. NaN, and
+    a warning in the end, if all bags have a row.
     """
-    sums, n_trees = ensemble.unseen_raw(x, lambda i: bags.counts(i, backend.host) > 0, backend)
-    total = backend.to_host(sums).T
-    never = n_trees == 0
-    if never.any():
-        warnings.warn(
-            f"{int(never.sum())} of {len(x)} training rows are in the bags of all "
-            f"{len(ensemble.trees)} trees and have no out-of-bag "
-            "prediction (NaN): raise n_estimators or lower max_samples",
-            stacklevel=5,
-        )
-    out: np.ndarray = total / np.where(never, 1, n_trees)[:, None]
-    out[never] = np.nan
-    return out
+    n_trees = len(ensemble.trees)
+    ends = np.unique(np.linspace(0, n_trees, most_stages + 1).astype(int)[1:])
+    ends = ends[ends > 0].tolist()
+
+    def bag(i: int) -> np.ndarray:
+        return bags.counts(i, backend.host) > 0
+
+    stages = ensemble.staged_unseen_raw(x, bag, ends, backend)
+    for end, (sums, n_unseen) in zip(ends, stages, strict=True):
+        never = n_unseen == 0
+        if end == n_trees and never.any():
+            warnings.warn(
+                f"{int(never.sum())} of {len(x)} training rows are in the bags of all {n_trees} "
+                "trees and have no out-of-bag prediction (NaN): raise n_estimators or lower "
+                "max_samples",
+                stacklevel=5,
+            )
+        out: np.ndarray = backend.to_host(sums).T / np.where(never, 1, n_unseen)[:, None]
+        out[never] = np.nan
+        yield end, out
 
 
 # --- warm start

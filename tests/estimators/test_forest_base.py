@@ -386,3 +386,20 @@ def test_best_is_another_name_of_exact(kind):
     x, y = data_for(kind)
     exact, best = (kind(3, splitter=name).fit(x, y) for name in ("exact", "best"))
     assert exact.fingerprint() == best.fingerprint()
+
+
+def test_the_out_of_bag_curve_is_the_score_of_the_first_trees(tmp_path):
+    x, y = load_wine(return_X_y=True)
+    options = {"oob_score": True, "random_state": 0}
+    model = RandomForestClassifier(n_estimators=45, **options).fit(x, y)
+    n_trees, scores = model.oob_curve_.T
+    assert len(n_trees) == 20 and n_trees[-1] == 45 and scores[-1] == model.oob_score_
+    for n, score in model.oob_curve_[8:12]:  # of few trees some rows have no prediction
+        part = RandomForestClassifier(n_estimators=int(n), **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert part.fit(x, y).oob_score_ == score
+    model.save_model(tmp_path / "forest.gb")
+    loaded = load_model(tmp_path / "forest.gb")
+    np.testing.assert_array_equal(loaded.oob_curve_, model.oob_curve_)
+    assert not hasattr(model.set_params(oob_score=False).fit(x, y), "oob_curve_")

@@ -49,10 +49,11 @@ def test_rows_get_the_trees_that_have_not_seen_them(forest, backend, monkeypatch
     ensemble, x = forest
     in_bag = rng.random((4, len(x))) < 0.5
     monkeypatch.setattr(module, "TABLE_CELLS", 3 * len(x) // 4)
-    sums, n_unseen = ensemble.unseen_raw(x, lambda i: in_bag[i], backend)
-    np.testing.assert_array_equal(n_unseen, (~in_bag).sum(axis=0))
-    expected = np.where(in_bag.T, 0.0, said_by_tree(ensemble, x, backend)).sum(axis=1)
-    np.testing.assert_allclose(sums[0], expected)
+    said = np.where(in_bag.T, 0.0, said_by_tree(ensemble, x, backend))
+    stages = ensemble.staged_unseen_raw(x, lambda i: in_bag[i], [3, 4], backend)
+    for end, (sums, n_unseen) in zip([3, 4], stages, strict=True):
+        np.testing.assert_array_equal(n_unseen, (~in_bag[:end]).sum(axis=0))
+        np.testing.assert_allclose(sums[0], said[:, :end].sum(axis=1))
 
 
 @pytest.mark.parametrize("combine", ["mean", "median"])

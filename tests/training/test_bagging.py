@@ -162,7 +162,7 @@ def test_out_of_bag_means_are_those_of_the_trees_without_the_row(backend, rng, v
     trees = grow_forest([], grower, weights, params, seed=0)
     one = Ensemble.of_tree(trees[0], 3, np.array([0, 2], np.int32))
     ensemble = replace(one, trees=trees, tree_weights=np.ones(30), vote=vote)
-    means = out_of_bag(x, ensemble, weights.bags, backend)
+    ((_, means),) = out_of_bag(x, ensemble, weights.bags, backend)
     leaves = ensemble.leaves(x, backend)
     for row in range(60):
         outside = [i for i in range(30) if weights.bags.counts(i, backend)[row] == 0]
@@ -179,7 +179,7 @@ def test_rows_that_all_bags_have_are_nan_with_a_warning(backend, rng):
     ensemble = Ensemble.of_tree(trees[0], 3, np.array([0, 2], np.int32))
     within = weights.bags.counts(0, backend) > 0
     with pytest.warns(UserWarning, match=f"{within.sum()} of 60 training rows are in the bags"):
-        means = out_of_bag(x, ensemble, weights.bags, backend)
+        ((_, means),) = out_of_bag(x, ensemble, weights.bags, backend)
     np.testing.assert_array_equal(np.isnan(means[:, 0]), within)
 
 
