@@ -34,6 +34,7 @@ from gpuboost.exchange import (
     SparseRows,
     SplitRules,
 )
+from gpuboost.uninterrupted import uninterrupted
 
 Opened = TypeVar("Opened")
 
@@ -422,6 +423,7 @@ def host_backend(n_jobs: int | None) -> HostBackend:
 
 
 @cache
+@uninterrupted
 def _cpu_backend() -> Callable[[int], HostBackend]:
     """The class, which is imported once: an import statement takes a fifth of one row's predict."""
     from gpuboost.kernels.cpu.backend import CpuBackend

@@ -206,6 +206,12 @@ TREE_GROWTH = np.dtype(
         ("min_gain", np.float64),
         ("min_samples_split", np.int64),
         ("min_samples_leaf", np.int64),
+        # of nominal features with more than MAX_EXHAUSTIVE categories: rows of the node that make a
+        # category one of its own, rows of the node's mean that are added to each, and categories
+        # that the smaller side may have
+        ("min_data_per_category", np.int64),
+        ("cat_smooth", np.float64),
+        ("max_cat_threshold", np.int64),
         ("criterion", np.int32),
         ("splitter", np.int32),
         ("division", np.int32),  # of nominal features
@@ -226,6 +232,12 @@ TREE_PROGRESS = np.dtype(
         ("n_open", np.int64),  # nodes that can be split
         ("first_new", np.int64),  # nodes from here on have not been looked at
         ("n_words", np.int64),  # words of the sets of categories
+        ("n_looked", np.int64),  # new nodes that have been looked at, the last one first
+        # of the node in hand: features that have been looked at (0: it was not interrupted), and
+        # those of them that vary
+        ("n_seen", np.int64),
+        ("n_tried", np.int64),
+        ("done", np.int64),  # work since the growth was last gone on with
     ],
     align=True,
 )

@@ -400,6 +400,14 @@ CLASSICAL = {
         DecisionTreeClassifier, 2, splitter="hist", categorical_split="one_vs_rest",
         categorical_features=[2, 3], criterion="entropy",
     ),
+    "categories within guard rails": with_categories(
+        DecisionTreeClassifier, 3, splitter="hist", categorical_features=[3], max_cat_threshold=3,
+        min_data_per_category=12, rows=400,
+    ),
+    "every set within guard rails": with_categories(
+        DecisionTreeRegressor, 0, splitter="hist", categorical_features=[3],
+        categorical_split="exhaustive", min_data_per_category=9, weighted=True,
+    ),
     "categories of counts": with_categories(
         DecisionTreeRegressor, 0, splitter="hist", outputs=2, categorical_split="exhaustive",
         categorical_features=[2],

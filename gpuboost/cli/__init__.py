@@ -8,7 +8,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
@@ -81,11 +81,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         say()
         say("gpuboost: interrupted; nothing was written that is not complete")
+        if argv is None:
+            _exit_interrupted()
         return INTERRUPTED
     # the reader of our output has gone, which is its right; Python would complain at exit
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+
+
+def _exit_interrupted() -> None:
+    """End the process with the exit code of an interrupt.
+
+    Python would end it by a signal instead if the interrupt came while some module, of numba for
+    instance, was executing code that it had written.
+    """
+    with suppress(OSError):
+        sys.stdout.flush()
+    os._exit(INTERRUPTED)
 
 
 def _run(argv: Sequence[str] | None) -> int:

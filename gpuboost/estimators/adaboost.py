@@ -49,6 +49,7 @@ class BaseAdaBoost(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, BaseClassica
         names = (
             "criterion", "max_depth", "max_bins", "min_samples_leaf",
             "min_weight_fraction_leaf", "max_features", "categorical_split",
+            "min_data_per_category", "cat_smooth", "max_cat_threshold",
         )  # fmt: skip
         params = AdaBoostParams(
             self.n_estimators, self.learning_rate, getattr(self, "loss", DEFAULT.loss)
@@ -277,7 +278,16 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         How "exact" and "hist" divide categories: in the order of their shares of a class (Fisher;
         the best division for two classes), one against the others, or in every way (up to 10
         categories in a node, else as "fisher"). "auto" takes every way where the order is not known
-        to be best: with three classes or more.
+        to be best: with three classes or more, for features with up to 10 categories.
+    min_data_per_category : int, default=5
+        For features with more than 10 categories: number of rows that a category must have in a
+        node to be divided on its own. Those with fewer rows stay together.
+    cat_smooth : float, default=10.0
+        For features with more than 10 categories: number of rows with the mean of the node that are
+        added to each category before categories are ordered.
+    max_cat_threshold : int or None, default=None
+        For features with more than 10 categories: maximum number of categories on the smaller side
+        of a split in their order.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
     sparse_missing : bool, default=False
@@ -341,6 +351,9 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         categorical_features: Any = "auto",
         unknown_category: str = "missing",
         categorical_split: str = "auto",
+        min_data_per_category: int = TreeParams.min_data_per_category,
+        cat_smooth: float = TreeParams.cat_smooth,
+        max_cat_threshold: int | None = TreeParams.max_cat_threshold,
         class_weight: Any = None,
         sparse_missing: bool = False,
         device: str = "auto",
@@ -569,6 +582,15 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         division for one output, absolute error aside), one against the others, or in every way (up
         to 10 categories in a node, else as "fisher"). "auto" takes every way if there are several
         outputs.
+    min_data_per_category : int, default=5
+        For features with more than 10 categories: number of rows that a category must have in a
+        node to be divided on its own. Those with fewer rows stay together.
+    cat_smooth : float, default=10.0
+        For features with more than 10 categories: number of rows with the mean of the node that are
+        added to each category before categories are ordered.
+    max_cat_threshold : int or None, default=None
+        For features with more than 10 categories: maximum number of categories on the smaller side
+        of a split in their order.
     sparse_missing : bool, default=False
         Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
@@ -627,6 +649,9 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         categorical_features: Any = "auto",
         unknown_category: str = "missing",
         categorical_split: str = "auto",
+        min_data_per_category: int = TreeParams.min_data_per_category,
+        cat_smooth: float = TreeParams.cat_smooth,
+        max_cat_threshold: int | None = TreeParams.max_cat_threshold,
         sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,

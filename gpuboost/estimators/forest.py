@@ -78,7 +78,16 @@ class RandomForestClassifier(BaseForestClassifier):
         How "exact" and "hist" divide categories: in the order of their shares of a class (Fisher;
         the best division for two classes), one against the others, or in every way (up to 10
         categories in a node, else as "fisher"). "auto" takes every way where the order is not known
-        to be best: with three classes or more.
+        to be best: with three classes or more, for features with up to 10 categories.
+    min_data_per_category : int, default=5
+        For features with more than 10 categories: number of rows that a category must have in a
+        node to be divided on its own. Those with fewer rows stay together.
+    cat_smooth : float, default=10.0
+        For features with more than 10 categories: number of rows with the mean of the node that are
+        added to each category before categories are ordered.
+    max_cat_threshold : int or None, default=None
+        For features with more than 10 categories: maximum number of categories on the smaller side
+        of a split in their order.
     max_bins : int, default=256
         Maximum number of bins per feature, from 2 to 256, for ``splitter="hist"``. One bin is
         reserved for missing values, so 256 means 255 bins for values.
@@ -211,6 +220,15 @@ class RandomForestRegressor(BaseForestRegressor):
         division for one output, absolute error aside), one against the others, or in every way (up
         to 10 categories in a node, else as "fisher"). "auto" takes every way if there are several
         outputs.
+    min_data_per_category : int, default=5
+        For features with more than 10 categories: number of rows that a category must have in a
+        node to be divided on its own. Those with fewer rows stay together.
+    cat_smooth : float, default=10.0
+        For features with more than 10 categories: number of rows with the mean of the node that are
+        added to each category before categories are ordered.
+    max_cat_threshold : int or None, default=None
+        For features with more than 10 categories: maximum number of categories on the smaller side
+        of a split in their order.
     max_bins : int, default=256
         Maximum number of bins per feature, from 2 to 256, for ``splitter="hist"``. One bin is
         reserved for missing values, so 256 means 255 bins for values.
@@ -414,6 +432,9 @@ class ExtraTreesClassifier(BaseForestClassifier):
 
     #: Random cuts need no order of categories: there is one way to divide them.
     categorical_split = DEFAULT.categorical_split
+    min_data_per_category = DEFAULT.min_data_per_category
+    cat_smooth = DEFAULT.cat_smooth
+    max_cat_threshold = DEFAULT.max_cat_threshold
 
     def __init__(
         self,
@@ -574,6 +595,9 @@ class ExtraTreesRegressor(BaseForestRegressor):
 
     #: Random cuts need no order of categories: there is one way to divide them.
     categorical_split = DEFAULT.categorical_split
+    min_data_per_category = DEFAULT.min_data_per_category
+    cat_smooth = DEFAULT.cat_smooth
+    max_cat_threshold = DEFAULT.max_cat_threshold
 
     def __init__(
         self,

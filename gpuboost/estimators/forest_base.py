@@ -51,7 +51,8 @@ CLASS_WEIGHTS = ("balanced", "balanced_subsample")
 #: Parameters of every tree that forests pass on.
 TREE_NAMES = (
     "criterion", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf",
-    "max_features", "max_leaf_nodes", "min_impurity_decrease", "categorical_split", "max_bins",
+    "max_features", "max_leaf_nodes", "min_impurity_decrease", "categorical_split",
+    "min_data_per_category", "cat_smooth", "max_cat_threshold", "max_bins",
 )  # fmt: skip
 
 
@@ -308,6 +309,9 @@ class BaseForestClassifier(SeveralLabels, BaseForest):
         categorical_features: Any = "auto",
         unknown_category: str = "missing",
         categorical_split: str = DEFAULT.categorical_split,
+        min_data_per_category: int = DEFAULT.min_data_per_category,
+        cat_smooth: float = DEFAULT.cat_smooth,
+        max_cat_threshold: int | None = DEFAULT.max_cat_threshold,
         max_bins: int = DEFAULT.max_bins,
         warm_start: bool = False,
         sparse_missing: bool = False,
@@ -375,6 +379,9 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
         categorical_features: Any = "auto",
         unknown_category: str = "missing",
         categorical_split: str = DEFAULT.categorical_split,
+        min_data_per_category: int = DEFAULT.min_data_per_category,
+        cat_smooth: float = DEFAULT.cat_smooth,
+        max_cat_threshold: int | None = DEFAULT.max_cat_threshold,
         max_bins: int = DEFAULT.max_bins,
         warm_start: bool = False,
         sparse_missing: bool = False,

@@ -17,7 +17,8 @@ from gpuboost.objectives.links import IDENTITY
 SHARED = (
     "criterion", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf",
     "max_features", "max_leaf_nodes", "min_impurity_decrease", "categorical_split",
-    "unknown_category", "sparse_missing", "device", "n_jobs",
+    "min_data_per_category", "cat_smooth", "max_cat_threshold", "unknown_category",
+    "sparse_missing", "device", "n_jobs",
 )  # fmt: skip
 
 

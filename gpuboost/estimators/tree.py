@@ -75,7 +75,8 @@ class BaseDecisionTree(SeveralOutputs):
         names = (
             "criterion", "max_depth", "min_samples_split", "min_samples_leaf",
             "min_weight_fraction_leaf", "min_impurity_decrease", "max_leaf_nodes", "max_features",
-            "categorical_split", "max_bins",
+            "categorical_split", "min_data_per_category", "cat_smooth", "max_cat_threshold",
+            "max_bins",
         )  # fmt: skip
         params = TreeParams(
             splitter=self._splitter, **{name: getattr(self, name) for name in names}
@@ -435,7 +436,16 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
         How "exact" and "hist" divide categories: in the order of their shares of a class (Fisher;
         the best division for two classes), one against the others, or in every way (up to 10
         categories in a node, else as "fisher"). "auto" takes every way where the order is not known
-        to be best: with three classes or more.
+        to be best: with three classes or more, for features with up to 10 categories.
+    min_data_per_category : int, default=5
+        For features with more than 10 categories: number of rows that a category must have in a
+        node to be divided on its own. Those with fewer rows stay together.
+    cat_smooth : float, default=10.0
+        For features with more than 10 categories: number of rows with the mean of the node that are
+        added to each category before categories are ordered.
+    max_cat_threshold : int or None, default=None
+        For features with more than 10 categories: maximum number of categories on the smaller side
+        of a split in their order.
     feature_probabilities : array-like of shape (n_features,), default=None
         Only for ``splitter="midpoint"``: probabilities with which features are drawn, in any unit.
         None: all the same.
@@ -508,6 +518,9 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
         categorical_features: Any = "auto",
         unknown_category: str = "missing",
         categorical_split: str = DEFAULT.categorical_split,
+        min_data_per_category: int = DEFAULT.min_data_per_category,
+        cat_smooth: float = DEFAULT.cat_smooth,
+        max_cat_threshold: int | None = DEFAULT.max_cat_threshold,
         feature_probabilities: Any = None,
         max_bins: int = DEFAULT.max_bins,
         sparse_missing: bool = False,
@@ -603,6 +616,15 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         division for one output, absolute error aside), one against the others, or in every way (up
         to 10 categories in a node, else as "fisher"). "auto" takes every way if there are several
         outputs.
+    min_data_per_category : int, default=5
+        For features with more than 10 categories: number of rows that a category must have in a
+        node to be divided on its own. Those with fewer rows stay together.
+    cat_smooth : float, default=10.0
+        For features with more than 10 categories: number of rows with the mean of the node that are
+        added to each category before categories are ordered.
+    max_cat_threshold : int or None, default=None
+        For features with more than 10 categories: maximum number of categories on the smaller side
+        of a split in their order.
     feature_probabilities : array-like of shape (n_features,), default=None
         Only for ``splitter="midpoint"``: probabilities with which features are drawn, in any unit.
         None: all the same.
@@ -667,6 +689,9 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         categorical_features: Any = "auto",
         unknown_category: str = "missing",
         categorical_split: str = DEFAULT.categorical_split,
+        min_data_per_category: int = DEFAULT.min_data_per_category,
+        cat_smooth: float = DEFAULT.cat_smooth,
+        max_cat_threshold: int | None = DEFAULT.max_cat_threshold,
         feature_probabilities: Any = None,
         max_bins: int = DEFAULT.max_bins,
         sparse_missing: bool = False,

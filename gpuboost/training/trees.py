@@ -74,6 +74,9 @@ RANGES = {
     "max_leaf_nodes": Number(2, integer=True, none=True),
     "min_impurity_decrease": Number(0),
     "min_weight_fraction_leaf": Number(0, 0.5),
+    "min_data_per_category": Number(1, integer=True),
+    "cat_smooth": Number(0),
+    "max_cat_threshold": Number(1, integer=True, none=True),
     "max_bins": Number(2, 256, integer=True),
 }
 
@@ -92,6 +95,9 @@ class TreeParams:
     max_leaf_nodes: int | None = None
     max_features: int | float | str | None = None
     categorical_split: str = "auto"
+    min_data_per_category: int = 5
+    cat_smooth: float = 10.0
+    max_cat_threshold: int | None = None
     max_bins: int = 256
 
     def __post_init__(self) -> None:
@@ -283,6 +289,9 @@ class TreeGrower:
                 _rows(params.min_samples_split, n_rows, 2), 2 * min_samples_leaf
             ),
             "min_samples_leaf": min_samples_leaf,
+            "min_data_per_category": min(int(params.min_data_per_category), NO_ROW_LIMIT),
+            "cat_smooth": params.cat_smooth,
+            "max_cat_threshold": min(int(params.max_cat_threshold or NO_ROW_LIMIT), NO_ROW_LIMIT),
             "criterion": self.criterion,
             "splitter": SPLITTERS[params.splitter],
             "division": DIVISIONS[params.categorical_split],

@@ -21,6 +21,7 @@ from numba.extending import intrinsic, overload, register_jitable
 
 from gpuboost.kernels.cpu._compiler import HelperCompiler, KernelCompiler
 from gpuboost.scalar import fixed_point, formulas, quantiles, rows
+from gpuboost.uninterrupted import uninterrupted
 
 # nogil: our own threads run kernels side by side (numba's thread pool dies when two Python threads
 # enter it, or after a fork). error_model numpy: no zero check before each division, so that loops
@@ -124,6 +125,7 @@ def kernel(function=None, *, seconds=None, makes_arrays=True):
     if seconds is not None:
         KernelCompiler.expected_seconds[function] = seconds
     dispatcher = _jit(function, _nrt=makes_arrays)
+    dispatcher.compile = uninterrupted(dispatcher.compile)
     try:
         dispatcher.enable_caching()
     except RuntimeError:  # no folder to write to: compile in every process

@@ -86,10 +86,67 @@ __device__ __forceinline__ void sort_order(const Work& work, int m) {
     }
 }
 
+// Whether a feature has so many categories that small ones could fit anything.
+__device__ __forceinline__ bool has_rails(const Task& task) {
+    return task.nominal && task.n_codes > MAX_EXHAUSTIVE + 1 && task.growth.splitter != RANDOM;
+}
+
+// Whether a cut leaves categories of few rows together, and one side has few categories.
+__device__ __forceinline__ bool keeps_to_rails(
+    const Task& task, const Work& work, const Division& division, int cut)
+{
+    const int m = division.m;
+    if (division.kind == PREFIXES)
+        return cut >= m - 1  // all values left, missing right
+            || (work.key[work.order[cut]] != work.key[work.order[cut + 1]]
+                && min(cut + 1, m - 1 - cut) <= task.growth.max_cat_threshold);
+    bool here = false, there = false;
+    for (int k = 0; k < m; k++) {
+        if (work.cells.counts[work.order[k]] >= task.growth.min_data_per_category) continue;
+        if (is_in_set(division, cut, k)) here = true;
+        else there = true;
+    }
+    return !(here && there);
+}
+
+// Keys of categories by the means of cell c; those of few rows have one together.
+__device__ __forceinline__ void set_keys(
+    const Task& task, const Work& work, int m, int c, double node_weight)
+{
+    const TreeGrowth& p = task.growth;
+    const bool rails = has_rails(task);
+    const i64 least = rails ? p.min_data_per_category : 0;
+    const double extra = rails ? p.cat_smooth * (node_weight / (double)task.rows.n) : 0.0;
+    const double more = extra * (work.total[c] / node_weight);
+    i64 rare_sum = 0, rare_weight = 0;
+    for (int place = 1 + threadIdx.x; place <= m; place += blockDim.x) {
+        const i64 sum = cell_sum(work.cells, c, place);
+        i64 weight = 0;
+        for (int w = 0; w < work.n_weights; w++) weight += cell_sum(work.cells, w, place);
+        if (work.cells.counts[place] < least) {
+            rare_sum += sum;
+            rare_weight += weight;
+        }
+        const double mean = ((double)sum * unit_of(task, work, c) + more)
+            / ((double)weight * p.weight_unit + extra);
+        work.key[place] = mean == mean ? mean : -no_split();  // nothing there: behind all others
+    }
+    if (rails) {
+        i64 sum, weight;
+        block_exclusive_sum(rare_sum, work.warp_sums, sum);
+        block_exclusive_sum(rare_weight, work.warp_sums, weight);
+        const double mean = ((double)sum * unit_of(task, work, c) + more)
+            / ((double)weight * p.weight_unit + extra);
+        for (int place = 1 + threadIdx.x; place <= m && weight > 0; place += blockDim.x)
+            if (work.cells.counts[place] < least) work.key[place] = mean;
+    }
+    __syncthreads();
+}
+
 // The way in which categories are divided at an attempt, whose order it sets. Without cuts there
 // are no more attempts.
 __device__ __forceinline__ Division divide_categories(
-    const Task& task, const Work& work, int m, int attempt)
+    const Task& task, const Work& work, int m, int attempt, double node_weight)
 {
     const TreeGrowth& p = task.growth;
     const int n_channels = work.cells.n - work.first_channel;
@@ -108,19 +165,12 @@ __device__ __forceinline__ Division divide_categories(
     }
     if (p.division == ONE_VS_REST) return {SINGLES, m, attempt == 0 ? m : 0, -1};
     if ((p.division == EXHAUSTIVE || (p.division == AUTOMATIC && !two_or_numbers))
-        && m > 2 && m <= MAX_EXHAUSTIVE)
+        && m > 2 && m <= MAX_EXHAUSTIVE && !(has_rails(task) && p.division == AUTOMATIC))
         return {SUBSETS, m, attempt == 0 ? (1 << (m - 1)) - 1 : 0, -1};
     // by the mean, or by the share of each class in turn; of two classes one is enough
     const int channel = attempt + (two_or_numbers && task.rows.with_classes ? 1 : 0);
     if (channel >= n_channels) return {PREFIXES, m, 0, -1};
-    for (int place = 1 + threadIdx.x; place <= m; place += blockDim.x) {
-        const auto sum_of = [&](int c) { return cell_sum(work.cells, c, place); };
-        const int c = work.first_channel + channel;
-        const double mean = (double)sum_of(c) * unit_of(task, work, c)
-            / weight_of(task, work, sum_of);
-        work.key[place] = mean == mean ? mean : -no_split();  // nothing there: behind all others
-    }
-    __syncthreads();
+    set_keys(task, work, m, work.first_channel + channel, node_weight);
     sort_order(work, m);
     return {PREFIXES, m, m - 1, -1};
 }
@@ -151,13 +201,23 @@ __device__ __forceinline__ void follow_order(const Work& work, const Division& d
     __syncthreads();
 }
 
-// The categories on the left of a cut as bits, into words that are zero.
+// The categories on the left of a cut as bits. Those that the node does not have are on the left,
+// or not.
 __device__ __forceinline__ void write_set(
-    const Work& work, const Division& division, int cut, u32* words)
+    const Task& task, const Work& work, const Division& division, int cut, bool others_left,
+    u32* words, int n_words)
 {
+    for (int w = threadIdx.x; w < n_words; w += blockDim.x) words[w] = 0;
+    __syncthreads();
     for (int k = threadIdx.x; k < division.m; k += blockDim.x) {
-        if (!is_in_set(division, cut, k)) continue;
+        if (is_in_set(division, cut, k) == others_left) continue;
         const int code = work.code[work.order[k]];
         atomicOr(&words[code / 32], 1u << code % 32);
+    }
+    __syncthreads();
+    for (int w = threadIdx.x; w < n_words && others_left; w += blockDim.x) {
+        const int n_bits = task.n_codes - 32 * w;  // of the words from here on
+        const u32 all = n_bits >= 32 ? FULL_WARP : n_bits > 0 ? (1u << n_bits) - 1u : 0u;
+        words[w] = all & ~words[w] & (w == 0 ? ~1u : FULL_WARP);
     }
 }

@@ -83,40 +83,49 @@ __device__ __forceinline__ void score_division(
     for (int i = threadIdx.x; i < 2 * division.n_cuts; i += blockDim.x) {
         const int cut = i / 2, missing_left = i % 2;
         const bool wanted = (present.has_missing || !missing_left)
-            && (division.only < 0 || division.only == cut);
+            && (division.only < 0 || division.only == cut)
+            && (!has_rails(task) || keeps_to_rails(task, work, division, cut));
         work.scores[i] = !wanted ? no_split()
             : cut_score(task, work, division, cut, missing_left != 0, weight, first_channel);
     }
     __syncthreads();
 }
 
-// The best cut of a division, into its record; returns which, or -1. One warp.
-__device__ __forceinline__ int keep_best(
+// The best cut of a division, or -1, and whether its left side is the heavier one.
+struct Best {
+    int cut;
+    bool heavier_left;
+};
+
+// The best cut of a division, into its record. One warp; the first lane knows it.
+__device__ __forceinline__ Best keep_best(
     const Task& task, const Work& work, const Division& division, const Present& present,
     double weight, FeatureCut& out)
 {
     double score;
     const int best = first_best(work.scores, 2 * division.n_cuts, score);
     const int cut = best < 0 ? -1 : best / 2;
-    if (threadIdx.x > 0 || cut < 0) return cut;
+    if (threadIdx.x > 0 || cut < 0) return {cut, false};
+    const bool missing_left = best % 2 != 0;
     const double left_weight = weight_of(
-        task, work, [&](int c) { return left_sum(work, division, cut, false, c); });
+        task, work, [&](int c) { return left_sum(work, division, cut, missing_left, c); });
+    const bool heavier_left = left_weight >= weight - left_weight;
     out.score = score;
     out.node_score = work.scores[2 * division.n_cuts];
     out.threshold = task.nominal ? 0.0 : present.threshold;
     // the heavier side if none is missing
-    out.missing_left = present.has_missing ? best % 2 : left_weight >= weight - left_weight;
-    out.n_left = left_count(work, division, cut, present.has_missing && out.missing_left);
+    out.missing_left = present.has_missing ? missing_left : heavier_left;
+    out.n_left = left_count(work, division, cut, missing_left);
     out.code = task.nominal ? -1 : work.code[cut + 1];
     out.next_code = task.nominal || cut + 1 >= present.m ? 0 : work.code[cut + 2];
-    return cut;
+    return {cut, heavier_left};
 }
 
 // What a block says of one feature in one node: a cut for each way in which its codes are divided.
 template <class Ranks>
 __device__ __forceinline__ void search_feature(
     const Task& task, const Work& work, const SearchSizes& sizes, const int* first_channel,
-    const Ranks& ranked, i64* chunks, int* best_cut, int n_attempts, FeatureCut* cuts,
+    const Ranks& ranked, i64* chunks, Best* best, int n_attempts, FeatureCut* cuts,
     u64* cut_sets)
 {
     const TreeGrowth& p = task.growth;
@@ -133,7 +142,7 @@ __device__ __forceinline__ void search_feature(
     for (int attempt = 0; attempt < n_attempts; attempt++) {
         for (int k = threadIdx.x; k < present.m; k += blockDim.x) work.order[k] = k + 1;
         __syncthreads();
-        Division division = task.nominal ? divide_categories(task, work, present.m, attempt)
+        Division division = task.nominal ? divide_categories(task, work, present.m, attempt, weight)
             : Division{PREFIXES, present.m, present.m - 1, drawn && present.m > 1 ? 0 : -1};
         if (division.n_cuts == 0 && (attempt > 0 || !present.has_missing)) break;
         if (present.has_missing && division.only < 0)
@@ -154,16 +163,15 @@ __device__ __forceinline__ void search_feature(
         }
         score_division(task, work, division, present, weight, first_channel);
         if (threadIdx.x < WARP) {
-            const int cut = keep_best(
-                task, work, division, present, weight, cuts[attempt]);
-            if (threadIdx.x == 0) *best_cut = cut;
+            const Best kept = keep_best(task, work, division, present, weight, cuts[attempt]);
+            if (threadIdx.x == 0) *best = kept;
         }
         __syncthreads();
         if (!task.nominal) break;
-        u64* const set = cut_sets + (i64)attempt * sizes.set_words;
-        for (int w = threadIdx.x; w < sizes.set_words; w += blockDim.x) set[w] = 0;
-        __syncthreads();
-        if (*best_cut >= 0) write_set(work, division, *best_cut, (u32*)set);
+        u32* const set = (u32*)(cut_sets + (i64)attempt * sizes.set_words);
+        if (best->cut >= 0)
+            write_set(task, work, division, best->cut, best->heavier_left, set,
+                2 * sizes.set_words);
         __syncthreads();
     }
 }
@@ -193,7 +201,8 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 2) search_features(
 {
     extern __shared__ double shared[];
     __shared__ i64 warp_sums[TREE_WARPS];
-    __shared__ int warp_counts[TREE_WARPS], ends[2], best_cut;
+    __shared__ int warp_counts[TREE_WARPS], ends[2];
+    __shared__ Best best;
     __shared__ SearchSizes sizes;
     __shared__ Task task;
     __shared__ Work work;
@@ -229,7 +238,7 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS, 2) search_features(
                 sizes.n_outputs};
         };
         search_feature(task, work, sizes, first_channel, ranked,
-            chunks + blockIdx.x * (i64)sizes.n_chunk_cells, &best_cut, n_attempts,
+            chunks + blockIdx.x * (i64)sizes.n_chunk_cells, &best, n_attempts,
             cuts + pair * n_attempts, cut_sets + pair * n_attempts * sizes.set_words);
         __syncthreads();
     }

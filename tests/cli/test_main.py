@@ -109,6 +109,26 @@ def test_ctrl_c_before_the_command_begins(capsys, monkeypatch):
     assert "interrupted" in capsys.readouterr().err
 
 
+def test_ctrl_c_while_a_module_executes_what_it_has_written():
+    """Python would forget the exit code then, and end by a signal."""
+    code = """if True:
+        import sys
+        from gpuboost.cli import main, warmup
+        warmup.run = lambda args: exec("raise KeyboardInterrupt")
+        sys.argv = ["gpuboost", "warmup"]
+        sys.exit(main())
+    """
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 130 and "interrupted" in done.stderr
+
+
+def test_what_takes_long_to_import_is_imported_inside_main():
+    """An interrupt before it would be a traceback."""
+    code = "import gpuboost, gpuboost.cli, sys; print({'numpy', 'numba'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "set()\n"
+
+
 # --- what reaches the terminal
 
 #: A colour, a command to clear the screen, a reversal of the direction, a line of its own.

@@ -1,7 +1,11 @@
 """What the compiler of kernels leaves out, and what it tells."""
 
+import _thread
 import gc
+import signal
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -137,3 +141,38 @@ def test_one_line_on_a_terminal_before_the_first_long_compilation(told, monkeypa
     before = told.seconds
     compiled[1](1)
     assert told.seconds == before
+
+
+def plus_one(x):
+    return x + 1
+
+
+def test_ctrl_c_while_a_kernel_is_compiled(monkeypatch):
+    """It is heard at once, and the kernel is there afterwards."""
+    compile_extra = _compiler.KernelCompiler.compile_extra
+    begun = threading.Event()
+
+    def slowly(self, function):
+        begun.set()
+        time.sleep(0.7)
+        return compile_extra(self, function)
+
+    monkeypatch.setattr(_compiler.KernelCompiler, "compile_extra", slowly)
+    monkeypatch.setattr(_jit.KeptCode, "load", lambda *args: None)
+    monkeypatch.setattr(_jit.KeptCode, "save", lambda *args: None)
+    dispatcher = _jit.kernel(plus_one)
+
+    def interrupt():
+        begun.wait()
+        _thread.interrupt_main()
+
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Thread(target=interrupt).start()
+    try:
+        start = time.perf_counter()
+        with pytest.raises(KeyboardInterrupt):
+            dispatcher(1)
+        assert time.perf_counter() - start < 0.6
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert dispatcher(1) == 2

@@ -59,7 +59,7 @@ def test_categories(division, classes, missing):
     x, y, weight = with_categories(classes=classes, missing=missing)
     kind = DecisionTreeClassifier if classes else DecisionTreeRegressor
     options = {"splitter": "hist", "categorical_split": division, "max_depth": 4, **NAMED}
-    assert sets_in(assert_same(kind, x, y, weight if missing else None, **options)) > 1
+    assert sets_in(assert_same(kind, x, y, weight if missing else None, **options)) > 0
 
 
 @pytest.mark.parametrize("criterion", ["entropy", "misclassification", "poisson", "absolute_error"])
@@ -88,11 +88,27 @@ def test_hundreds_of_categories():
     x = np.stack([rng.integers(0, 5000, 700), rng.normal(size=700)], axis=1)
     x[::9, 0] = np.nan
     y = np.digitize(np.sin(x[:, 0]) + 0.1 * x[:, 1], [-0.5, 0.5])
-    options = {"categorical_features": [0], "max_depth": 3}
+    options = {"categorical_features": [0], "max_depth": 3, "min_data_per_category": 1}
     for kind, target in ((RandomForestClassifier, y), (RandomForestRegressor, np.sin(x[:, 0]))):
         model = assert_same(kind, x, np.nan_to_num(target), **options)
         assert max(len(tree.sets) for tree in model.ensemble_.trees) > 2 * 500 // 64
+    options.pop("min_data_per_category")
     assert_same(ExtraTreesClassifier, x, y, **options)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("classes", [0, 2, 4])
+@pytest.mark.parametrize("rails", [
+    {"min_data_per_category": 1, "cat_smooth": 0.0},
+    {"min_data_per_category": 9, "max_cat_threshold": 3},
+    {"cat_smooth": 0.7, "max_cat_threshold": 1, "categorical_split": "exhaustive"},
+    {"min_data_per_category": 6, "categorical_split": "one_vs_rest"},
+], ids=lambda rails: " ".join(map(str, rails.values())))  # fmt: skip
+def test_guard_rails_of_categories(rails, classes, missing):
+    x, y, weight = with_categories(n=200, classes=classes, missing=missing)
+    kind = DecisionTreeClassifier if classes else DecisionTreeRegressor
+    options = {"splitter": "hist", "max_depth": 4, **rails, **NAMED}
+    assert sets_in(assert_same(kind, x, y, weight if missing else None, **options)) > 0
 
 
 def test_many_classes():

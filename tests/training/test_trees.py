@@ -6,10 +6,11 @@ from cart_oracle import all_gains, fast_best, gain, impurity, numeric_cuts, subs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier as SklearnClassifier
 from sklearn.tree import DecisionTreeRegressor as SklearnRegressor
 
-from gpuboost import DecisionTreeClassifier, DecisionTreeRegressor
+from gpuboost import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore:criterion='misclassification'")
 
@@ -290,6 +291,68 @@ def test_eight_categories_of_three_classes():
     assert root_gain(DecisionTreeClassifier, column, y, weight, "gini", "fisher") <= wanted + 1e-9
 
 
+def order_of(column, y, least, smooth, middle):
+    """Groups of categories in their order: those of few rows, or of the same mean, are one."""
+    known = column[~np.isnan(column)]
+    groups = [[c] for c in np.unique(known) if (known == c).sum() >= least]
+    rare = [c for c in np.unique(known) if (known == c).sum() < least]
+    rows = [np.isin(column, group) for group in [*groups, rare]]
+    means = [(y[r].sum() + smooth * middle) / (r.sum() + smooth) for r in rows if r.any()]
+    groups += [rare] if rare else []
+    together = [[i for i, of_group in enumerate(means) if of_group == m] for m in np.unique(means)]
+    return [sum((groups[i] for i in same), []) for same in together]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    nominal_rows, st.integers(0, 12), st.sampled_from([0.0, 3.0, 40.0]), st.sampled_from([1, 30])
+)
+def test_guard_rails_of_many_categories(rng, least, smooth, most):
+    """Categories of few rows are one, means are smoothed, and one side has few categories."""
+    column, y = rng.integers(0, 20, 90).astype(float), rng.integers(0, 2, 90)
+    column[:20] = np.arange(20)  # all of them are there
+    order = order_of(column, y, least, smooth, y.mean())
+    prefixes = [sum(order[: k + 1], []) for k in range(len(order) - 1)]
+    allowed = [np.isin(column, p) for p in prefixes if min(len(p), 20 - len(p)) <= most]
+    wanted = best_of("gini", y, np.ones(90), allowed)
+    model = DecisionTreeClassifier(
+        max_depth=1, categorical_features=[0], min_data_per_category=max(least, 1),
+        cat_smooth=smooth, max_cat_threshold=most,
+    ).fit(column[:, None], y)  # fmt: skip
+    tree = tree_of(model)
+    assert (tree.gain[0] if len(tree.gain) > 1 else 0.0) == pytest.approx(wanted, abs=1e-9)
+
+
+def test_categories_that_a_node_does_not_have_go_to_its_heavier_side():
+    """As values that nobody has seen: a node says nothing of them."""
+    column = np.array([0.0] * 5 + [1.0] * 20 + [2.0] * 10)
+    other = np.array([0.0] * 25 + [9.0] * 10)
+    y = np.array([9.0] * 5 + [1.0] * 20 + [50.0] * 10)
+    model = DecisionTreeRegressor(categorical_features=[1]).fit(np.stack([other, column], 1), y)
+    unseen = model.predict([[0.0, 2], [0.0, 7], [0.0, np.nan]])
+    assert unseen.tolist() == [1.0] * 3  # among 0 and 1, most rows say 1
+
+
+def test_a_forest_on_a_column_of_a_thousand_categories():
+    """Its error is about that of their numbers; without guard rails it ranks rows worse."""
+    rng = np.random.default_rng(0)
+    category = (1000 * rng.random(4000) ** 2).astype(int)  # some have many rows, most have few
+    x, effect = rng.normal(size=(4000, 3)), rng.normal(size=1000) / 2
+    y = x[:, 0] + effect[category] + 1.5 * rng.normal(size=4000) > 1.6
+    x, known, new = np.column_stack([x, category]), slice(0, 2000), slice(2000, None)
+    error, area = {}, {}
+    for name, options in {
+        "numbers": {},
+        "categories": {"categorical_features": [3]},
+        "alone": {"categorical_features": [3], "min_data_per_category": 1, "cat_smooth": 0},
+    }.items():
+        model = RandomForestClassifier(n_estimators=30, **options).fit(x[known], y[known])
+        error[name] = np.mean(model.predict(x[new]) != y[new])
+        area[name] = roc_auc_score(y[new], model.predict_proba(x[new])[:, 1])
+    assert error["categories"] < error["numbers"] + 0.01
+    assert area["categories"] > area["alone"] + 0.03
+
+
 @settings(max_examples=25, deadline=None)
 @given(nominal_rows, st.booleans(), st.sampled_from(["gini", "squared_error", "absolute_error"]))
 def test_one_category_against_the_rest(rng, missing, criterion):
@@ -319,8 +382,9 @@ def test_many_categories(n_categories):
     column = rng.integers(0, n_categories, 3000).astype(float)
     level = rng.normal(size=n_categories)
     y = level[column.astype(int)]
-    model = DecisionTreeRegressor(categorical_features=[0]).fit(column[:, None], y)
-    np.testing.assert_allclose(model.predict(column[:, None]), y, rtol=1e-12)
+    model = DecisionTreeRegressor(categorical_features=[0], min_data_per_category=1)
+    predicted = model.fit(column[:, None], y).predict(column[:, None])
+    np.testing.assert_allclose(predicted, y, rtol=1e-12)
 
 
 # --- missing values

@@ -25,6 +25,25 @@ def is_in_set(kind, cut, k, m):
 
 
 @helper
+def keeps_to_rails(kind, cut, order, m, counts, sort_key, growth):
+    """Whether a cut leaves categories of few rows together, and one side has few categories."""
+    p = growth[0]
+    if cut >= m - 1 and kind == PREFIXES:
+        return True  # all values left, missing right
+    if kind == PREFIXES:
+        return (
+            sort_key[order[cut]] != sort_key[order[cut + 1]]
+            and min(cut + 1, m - 1 - cut) <= p.max_cat_threshold
+        )
+    here = there = False
+    for k in range(m):
+        if counts[order[k]] < p.min_data_per_category:
+            is_left = is_in_set(kind, cut, k, m)
+            here, there = here or is_left, there or not is_left
+    return not (here and there)
+
+
+@helper
 def sum_set(kind, cut, order, m, cells, counts, n_cell, with_classes, n_weights, growth, left):
     """Sums of a set of codes into ``left``; returns (weight, rows)."""
     weight, count = 0.0, np.int64(0)
@@ -55,8 +74,8 @@ def cut_score(
 
 @inlined
 def scan_cuts(
-    kind, n_cuts, only, order, m, has_missing, cells, counts, n_cell, with_classes, first_channel,
-    n, total, weight, growth, left, side, scores,
+    kind, n_cuts, only, order, m, has_missing, rails, cells, counts, n_cell, with_classes,
+    first_channel, n, total, weight, growth, left, side, sort_key, scores,
 ):  # fmt: skip
     """Best cut of one order of the codes.
 
@@ -81,6 +100,8 @@ def scan_cuts(
                 kind, cut, order, m, cells, counts, n_cell, with_classes, n_weights, growth, left
             )
         if only >= 0 and cut != only:
+            continue
+        if rails and not keeps_to_rails(kind, cut, order, m, counts, sort_key, growth):
             continue
         for missing_left in range(2 if has_missing else 1):
             w, count = left_weight, left_count

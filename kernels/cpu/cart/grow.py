@@ -1,7 +1,5 @@
 """The loop over the nodes of a classical tree."""
 
-import numpy as np
-
 from gpuboost.dtypes import LEFT_CHILD, RIGHT_CHILD
 from gpuboost.kernels.cpu._jit import helper, kernel
 from gpuboost.kernels.cpu.cart.codes import MANY_ROWS
@@ -38,7 +36,7 @@ def grow_tree(
     coded,  # Coded, IN
     targets,  # Targets, IN
     growth,  # (1,) TREE_GROWTH, IN
-    budget,  # (row, feature) pairs after which to return for a moment: Python can see a Ctrl-C then
+    budget,  # work after which to return for a moment: Python can see a Ctrl-C then
     most_words,  # words of the longest set of categories
     work,  # Work, INOUT: rows in; rows by leaves out
     distances,  # Distances, SCRATCH: for the absolute error, else None, which is not compiled
@@ -62,15 +60,20 @@ def grow_tree(
     if state.n_nodes == 0:
         begin_node(nodes[0], 0, work.rows.shape[0], 0, -1, p.key)
         state.n_nodes, state.n_leaves = 1, 1
-    done = np.int64(0)
+    state.done = 0
     while True:
         n_new = state.n_nodes - state.first_new
-        if done >= budget or state.n_words + n_new * most_words > sets.shape[0]:
+        if state.done >= budget or state.n_words + n_new * most_words > sets.shape[0]:
             return False
-        for k in range(n_new):
-            i = state.n_nodes - 1 - k  # the left child is on top of the stack
-            done += (nodes[i].end - nodes[i].begin) * p.max_features
-            if find_split(coded, targets, growth, work, distances, nodes, i, best[0]):
+        while state.n_looked < n_new:
+            i = state.n_nodes - 1 - state.n_looked  # the left child is on top of the stack
+            found = find_split(
+                coded, targets, growth, work, distances, nodes, i, best[0], state, budget
+            )
+            if state.n_seen > 0:
+                return False
+            state.n_looked += 1
+            if found:
                 node = nodes[i]
                 if node.code < 0:
                     state.n_words = keep_words(
@@ -78,7 +81,7 @@ def grow_tree(
                     )
                 push(frontier, state.n_open, node.gain, i, best_first)
                 state.n_open += 1
-        state.first_new = state.n_nodes
+        state.first_new, state.n_looked = state.n_nodes, 0
         if state.n_open == 0 or (best_first and state.n_leaves >= p.max_leaves):
             return True
         id_ = pop(frontier, state.n_open, best_first)

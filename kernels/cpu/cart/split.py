@@ -4,7 +4,7 @@ import numpy as np
 
 from gpuboost.dtypes import BEST, TIE
 from gpuboost.kernels.cpu._jit import helper, inlined
-from gpuboost.kernels.cpu.cart.categories import keep_set, order_categories
+from gpuboost.kernels.cpu.cart.categories import has_rails, keep_set, order_categories
 from gpuboost.kernels.cpu.cart.chance import draw_feature, drawn_cut
 from gpuboost.kernels.cpu.cart.codes import sum_codes
 from gpuboost.kernels.cpu.cart.cuts import PREFIXES, scan_cuts
@@ -13,6 +13,9 @@ from gpuboost.kernels.cpu.cart.gather import gather_classes, gather_values
 from gpuboost.kernels.cpu.cart.scores import side_score
 from gpuboost.scalar.formulas import hash32, may_be_split
 from gpuboost.scalar.quantiles import cut_between
+
+#: What a row of a feature takes under the absolute error, where others take 1.
+DISTANCE_COST = 64
 
 
 @inlined
@@ -29,14 +32,15 @@ def try_feature(f, coded, targets, growth, work, distances, nodes, node_id, weig
     if m + has_missing < 2:
         return False
     key, nominal, threshold = hash32(node.key, 3 * f + 2), coded.nominal[f] != 0, np.nan
+    rails = has_rails(nominal, coded.n_codes[f], growth)
     attempt = 0
     while True:
         kind, n_cuts, only = PREFIXES, m - 1, -1
         if nominal:
             kind, n_cuts, only = order_categories(
-                attempt, m, key, growth, with_classes, n_outputs, n_channels, work.cells, n_cell,
-                np.int64(targets.first_channel[1]), work.present, work.order, work.sort_key,
-                work.left,
+                attempt, m, n, key, rails, growth, with_classes, n_outputs, n_channels,
+                work.cells, work.counts, n_cell, np.int64(targets.first_channel[1]), work.present,
+                work.order, work.sort_key, work.total, weight, work.left,
             )  # fmt: skip
             if n_cuts == 0 and (attempt > 0 or not has_missing):
                 break
@@ -55,9 +59,9 @@ def try_feature(f, coded, targets, growth, work, distances, nodes, node_id, weig
                 distances,
             )  # fmt: skip
         score, cut, missing_left, heavier_left = scan_cuts(
-            kind, n_cuts, only, work.order, m, has_missing, work.cells, work.counts, n_cell,
+            kind, n_cuts, only, work.order, m, has_missing, rails, work.cells, work.counts, n_cell,
             with_classes, targets.first_channel, n, work.total, weight, growth, work.left,
-            work.side, distances.scores if distances is not None else None,
+            work.side, work.sort_key, distances.scores if distances is not None else None,
         )  # fmt: skip
         margin = TIE * abs(best.score)
         if cut >= 0 and (
@@ -77,6 +81,7 @@ def try_feature(f, coded, targets, growth, work, distances, nodes, node_id, weig
                     work.present,
                     m,
                     np.int64(coded.n_codes[f]),
+                    heavier_left,
                     work.best_set,
                 )
             else:
@@ -99,9 +104,21 @@ def settle_threshold(node, next_code, begin, lower, upper):
         node.threshold = drawn if below <= drawn and drawn < above else cut_between(below, above)
 
 
+@helper
+def begin_search(n_features, work, best, state):
+    """Nothing has been found yet, and no feature drawn."""
+    best.feature, best.score, state.n_tried = -1, -np.inf, 0
+    for f in range(n_features):
+        work.features[f] = f
+
+
 @inlined
-def find_split(coded, targets, growth, work, distances, nodes, node_id, best):
-    """The best split of a node, into its record; returns whether it has one."""
+def find_split(coded, targets, growth, work, distances, nodes, node_id, best, state, budget):
+    """The best split of a node, into its record; returns whether it has one.
+
+    It may come back in the middle of the features, with ``state.n_seen`` of them looked at, and has
+    to be called again then.
+    """
     p = growth[0]
     node = nodes[node_id]
     n = node.end - node.begin
@@ -148,11 +165,15 @@ def find_split(coded, targets, growth, work, distances, nodes, node_id, best):
         node_score = node_distance(n, growth, targets.first_channel, work, distances)
     else:
         node_score = side_score(p.criterion, work.total, weight, targets.first_channel)
-    best.feature, best.score = -1, -np.inf
-    n_features, n_tried = coded.n_codes.shape[0], 0
-    for f in range(n_features):
-        work.features[f] = f
-    for k in range(n_features):
+    n_features, first = coded.n_codes.shape[0], state.n_seen
+    if first == 0:
+        begin_search(n_features, work, best, state)
+    state.n_seen = 0
+    for k in range(first, n_features):
+        if state.done >= budget and k > first:
+            state.n_seen = k
+            return False
+        state.done += n if distances is None else n * DISTANCE_COST
         if p.max_features < n_features and not draw_feature(
             work.features, k, node.key, coded.probability
         ):
@@ -169,8 +190,8 @@ def find_split(coded, targets, growth, work, distances, nodes, node_id, best):
             weight,
             best,
         ):
-            n_tried += 1
-        if n_tried >= p.max_features and best.feature >= 0:
+            state.n_tried += 1
+        if state.n_tried >= p.max_features and best.feature >= 0:
             break
     gain = best.score - node_score
     if best.feature < 0 or (p.min_gain > 0.0 and gain < p.min_gain):
