@@ -5,13 +5,16 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 import workload
+from scipy.sparse import csr_array
 
 from gpuboost import GPUBoostRegressor
 from gpuboost.backend import get_backend
 from gpuboost.config import BoostParams
 from gpuboost.data.features import FeatureMap
+from gpuboost.data.sparse import sparse_rows
 from gpuboost.data.summary import Summary
 from gpuboost.dtypes import GROWTH, record_of
+from gpuboost.exchange import SplitRules
 from gpuboost.kernels.cuda.records import STATE
 from gpuboost.kernels.emulation import control
 from gpuboost.objectives.losses import OBJECTIVES
@@ -32,7 +35,7 @@ PER_STEP = {
 LEAFWISE_STEP = PER_STEP - {"scan_level"}
 
 
-def make_booster(backend, x, y, **options):
+def make_booster(backend, x, y, rules=None, **options):
     params = BoostParams(**options)
     none = np.empty(0)
     features = FeatureMap.of_numbers(x.shape[1]).with_cuts(
@@ -40,18 +43,25 @@ def make_booster(backend, x, y, **options):
     )
     binned = features.matrix(x, backend, by_rows=True)
     loss = OBJECTIVES["log_loss"]
-    return Booster(features, binned, y, none, np.zeros(1), loss, params, 0, backend)
+    return Booster(features, binned, y, none, np.zeros(1), loss, params, 0, backend, rules=rules)
 
 
+@pytest.mark.parametrize("kind", ["numbers", "stored values", "monotone"])
 @pytest.mark.parametrize("policy", ["depthwise", "leafwise", "symmetric"])
-def test_nothing_is_waited_for_or_read_back_while_trees_grow(policy):
+def test_nothing_is_waited_for_or_read_back_while_trees_grow(policy, kind):
     x, signal, _ = workload.data()
+    build, rules = "build_histograms", None
+    if kind == "stored values":
+        x, build = sparse_rows(csr_array(np.nan_to_num(x)), False), "build_sparse_histograms"
+    if kind == "monotone":
+        rules = SplitRules(np.resize(np.array([1, 0, -1], np.int32), x.shape[1]))
     limit = {"max_leaves": 9} if policy == "leafwise" else {"max_depth": 4}
     with get_backend("cuda", 1) as backend:
         booster = make_booster(
             backend,
             x,
             (signal > 0).astype(float),
+            rules,
             grow_policy=policy,
             subsample=0.7,
             colsample_bytree=0.7,
@@ -61,7 +71,7 @@ def test_nothing_is_waited_for_or_read_back_while_trees_grow(policy):
         for number in range(4):
             booster.round(number, [])
         done = asdict(control.counters)
-    assert done["synchronizations"] == 0 and done["downloads"] == 0
+    assert done["synchronizations"] == done["downloads"] == done["uploads"] == 0
     n_steps = booster.limits.max_steps
     assert (
         done["graph_launches"] == 3
@@ -69,7 +79,8 @@ def test_nothing_is_waited_for_or_read_back_while_trees_grow(policy):
     assert done["launches"]["choose"] == 4 * n_steps
     # each step has five launches, but that the last one has no histograms to build and scan, and
     # the root has these two alone; six more begin and end a tree
-    assert sum(n for name, n in done["launches"].items() if name in PER_STEP) == 4 * 5 * n_steps
+    per_step = PER_STEP - {"build_histograms"} | {build}
+    assert sum(n for name, n in done["launches"].items() if name in per_step) == 4 * 5 * n_steps
     ends = ("start_tree", "list_leaves", "sum_leaves", "sum_children", "leaf_values")
     assert all(done["launches"][name] == 4 for name in ends)
 

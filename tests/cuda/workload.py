@@ -6,6 +6,7 @@ What check mode and the mutation score are run on.
 from unittest import mock
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from gpuboost import (
     DecisionTreeClassifier,
@@ -141,6 +142,20 @@ def trainings():
             np.nan_to_num(x), signal
         )
 
+    def stored_values(device):
+        few = csr_array(np.where(np.abs(x[:900]) < 1.0, 0.0, x[:900]))
+        model = GPUBoostRegressor(max_depth=3, min_samples_leaf=3, device=device, **small)
+        return model.fit(few, signal[:900], sample_weight=weight[:900])
+
+    def stored_values_symmetric(device):
+        few = csr_array(np.where(np.abs(x[:900]) < 1.0, 0.0, x[:900]))
+        options = {"grow_policy": "symmetric", "min_samples_leaf": 3, "max_depth": 3}
+        return GPUBoostClassifier(**options, device=device, **small).fit(few, labels[:900])
+
+    def monotone(device):
+        options = {"max_depth": 4, "monotone_constraints": {0: 1, 5: -1}, "subsample": 0.8}
+        return GPUBoostRegressor(**options, device=device, **small).fit(x, signal)
+
     def forest(device):
         options = {
             "n_estimators": 2,
@@ -178,6 +193,9 @@ def trainings():
         "leafwise": leafwise,
         "symmetric": symmetric,
         "symmetric, nothing missing": symmetric_without_missing_values,
+        "stored values": stored_values,
+        "stored values, symmetric": stored_values_symmetric,
+        "monotone": monotone,
         "forest": forest,
         "extra trees": extra_trees,
         "large nodes": large_nodes,
@@ -193,6 +211,9 @@ def runs(training, file):
     )
     if file == "common.cuh":
         return True
+    if file in ("sparse.cu", "histogram.cu"):
+        stored = training.startswith("stored values")
+        return stored if file == "sparse.cu" else not (stored or in_bins or others)
     if not file.startswith("cart"):
         return not (in_bins or others)
     return in_bins or others if file == "cart.cuh" else (in_bins if file == "cart.cu" else others)
