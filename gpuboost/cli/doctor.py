@@ -121,9 +121,9 @@ def _tell_of(checks: list[dict[str, Any]]) -> None:
     """A line for each part, each check that failed, and each reason why some were not run."""
     for part in PARTS:
         counts = count_states(checks, part)
-        said = ", ".join(f"{n} {state}" for state, n in counts.items() if n)
+        counted = ", ".join(f"{n} {state}" for state, n in counts.items() if n)
         mark = "!!" if counts[FAILED] else "ok" if counts[PASSED] else "--"
-        show(f" {part}: {said or 'nothing was run'}", f"[{mark}]", COLOURS[mark])
+        show(f" {part}: {counted or 'nothing was run'}", f"[{mark}]", COLOURS[mark])
     for check in checks:
         if check["state"] == FAILED:
             _tell(False, f"{check['part']}, {check['name']}", check["detail"])

@@ -300,8 +300,8 @@ def _columns_by_kind(data: TrainingData) -> str:
 
 def _leaking(data: TrainingData, target: Target, name: str, voice: Voice) -> dict[str, str]:
     """Features that alone nearly tell the target, and how much they do."""
-    found = suspects(data.train.x, target.train, target.classes is not None)
-    leaking = {data.columns[suspect.feature]: suspect.extent for suspect in found}
+    suspected = suspects(data.train.x, target.train, target.classes is not None)
+    leaking = {data.columns[suspect.feature]: suspect.extent for suspect in suspected}
     if leaking:
         first, *others = leaking
         more = f", and so do {shortened(others)}" if others else ""

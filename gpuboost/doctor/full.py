@@ -146,8 +146,8 @@ class FullRun:
 
     def _estimate(self) -> Iterator[Check]:
         """What the model says of this device, from counts of the emulated one."""
-        found = (c["figures"].get("device") for c in self.record["checks"])
-        facts = next(filter(None, found), None)
+        devices = (c["figures"].get("device") for c in self.record["checks"])
+        facts = next(filter(None, devices), None)
         if facts is None:
             yield left_out("rates", ESTIMATE, "the kernels were not timed")
         elif shutil.which("g++") is None:

@@ -42,10 +42,10 @@ def cuts(weighted: bool) -> Callable[[Any, int], Arrays]:
     def run(backend: Any, n: int) -> Arrays:
         x, _ = _rows(n)
         weight = np.random.default_rng(3).exponential(size=n if weighted else 0)
-        found = FeatureMap.of_numbers(x.shape[1]).with_cuts(
+        learned = FeatureMap.of_numbers(x.shape[1]).with_cuts(
             Summary.of(backend.put(x), weight), 255, backend
         )
-        return {f"column {f}": feature.cuts for f, feature in enumerate(found.features)}
+        return {f"column {f}": feature.cuts for f, feature in enumerate(learned.features)}
 
     return run
 
@@ -270,16 +270,16 @@ def run_operation(name: str, sizes: Sizes) -> Check:
     )
 
 
-def difference(expected: np.ndarray, found: np.ndarray, name: str) -> str:
+def difference(expected: np.ndarray, actual: np.ndarray, name: str) -> str:
     """In how many values two arrays differ, and in which first; empty if they do not."""
-    if expected.shape != found.shape:
-        return f"{name} has the shape {found.shape} instead of {expected.shape}"
+    if expected.shape != actual.shape:
+        return f"{name} has the shape {actual.shape} instead of {expected.shape}"
     bits = f"i{expected.dtype.itemsize}"
-    equal = np.equal(*(np.ascontiguousarray(a).view(bits).ravel() for a in (expected, found)))
+    equal = np.equal(*(np.ascontiguousarray(a).view(bits).ravel() for a in (expected, actual)))
     if equal.all():
         return ""
     first = int(equal.argmin())
     return (
         f"{name} differs in {np.count_nonzero(~equal):,} of {equal.size:,} values, first in number "
-        f"{first}: {found.flat[first]} instead of {expected.flat[first]}"
+        f"{first}: {actual.flat[first]} instead of {expected.flat[first]}"
     )

@@ -69,7 +69,7 @@ def content(record: Record) -> dict[str, Any]:
         "device": device,
         "warnings": warnings(record),
         "counts": count_states(checks),
-        "summary": [(part, said, count_states(checks, part)) for part, said in PARTS.items()],
+        "summary": [(part, words, count_states(checks, part)) for part, words in PARTS.items()],
         "failed": [c for c in checks if c["state"] == FAILED],
         "left_out": left_out_by_reason(checks),
         "rates": rates(checks),
@@ -86,8 +86,8 @@ def content(record: Record) -> dict[str, Any]:
 
 def _device(checks: list[Record]) -> Record:
     """What the device says of itself, as far as it was asked."""
-    said: Record = next((c["figures"]["device"] for c in checks if "device" in c["figures"]), {})
-    return NOT_ASKED | said
+    facts: Record = next((c["figures"]["device"] for c in checks if "device" in c["figures"]), {})
+    return NOT_ASKED | facts
 
 
 def warnings(record: Record) -> list[str]:

@@ -87,8 +87,8 @@ def _results(cases: list[tree.Element], seconds: float) -> Iterator[Check]:
         problem = case.find("failure") if case.find("error") is None else case.find("error")
         if problem is not None:
             name = f"{case.get('classname', '')}::{case.get('name', '')}"
-            said = problem.get("message") or problem.text or ""
-            failed.append(Check(PART, name, FAILED, said[:LONGEST]))
+            text = problem.get("message") or problem.text or ""
+            failed.append(Check(PART, name, FAILED, text[:LONGEST]))
         elif case.find("skipped") is not None:
             n_skipped += 1
         else:

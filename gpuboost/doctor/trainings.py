@@ -67,8 +67,8 @@ def _boosting() -> dict[str, Training]:
         },
         "depth 12": {"max_depth": 12, "min_child_weight": 0.0},
     }  # fmt: skip
-    for name, own in options.items():
-        out[f"boosting, {name}"] = Training("GPUBoostClassifier", "two", small | own)
+    for name, parameters in options.items():
+        out[f"boosting, {name}"] = Training("GPUBoostClassifier", "two", small | parameters)
     regressor, classifier = "GPUBoostRegressor", "GPUBoostClassifier"
     stops = {"n_estimators": 20, "early_stopping_rounds": 2, "learning_rate": 0.9}
     out |= {
@@ -91,10 +91,12 @@ def _boosting() -> dict[str, Training]:
     }
     monotone = {"monotone_constraints": {0: 1, 5: -1}}
     for order, size in sizes.items():
-        own = small | size | {"grow_policy": order}
-        out[f"boosting, monotone features, {order}"] = Training(regressor, "values", own | monotone)
+        parameters = small | size | {"grow_policy": order}
+        out[f"boosting, monotone features, {order}"] = Training(
+            regressor, "values", parameters | monotone
+        )
         out[f"boosting, sparse matrix, {order}"] = Training(
-            regressor, "values", own | {"subsample": 0.7}, sparse=True
+            regressor, "values", parameters | {"subsample": 0.7}, sparse=True
         )
     out["boosting, sparse matrix, rows counted, monotone"] = Training(
         classifier, "two", small | {"min_samples_leaf": 5} | monotone, sparse=True
@@ -129,8 +131,8 @@ def _classical() -> dict[str, Training]:
         "all features": {"max_features": None},
         "no limit of depth": {"max_depth": None},
     }
-    for name, own in options_of_forests.items():
-        out[f"forest, {name}"] = Training("RandomForestClassifier", "five", forest | own)
+    for name, parameters in options_of_forests.items():
+        out[f"forest, {name}"] = Training("RandomForestClassifier", "five", forest | parameters)
     out |= {
         "forest, weights": Training("RandomForestClassifier", "five", forest, weights=True),
         "forest, two outputs": Training("RandomForestRegressor", "pair", forest),
@@ -243,11 +245,11 @@ class Data:
         return estimator.fit(x, self.y, **self.fit_options)
 
 
-def first_difference(expected: list[Tree], found: list[Tree]) -> str:
+def first_difference(expected: list[Tree], actual: list[Tree]) -> str:
     """Where two lists of trees begin to differ."""
-    if len(expected) != len(found):
-        return f"{len(found)} trees instead of {len(expected)}"
-    for t, (a, b) in enumerate(zip(expected, found, strict=True)):
+    if len(expected) != len(actual):
+        return f"{len(actual)} trees instead of {len(expected)}"
+    for t, (a, b) in enumerate(zip(expected, actual, strict=True)):
         if len(a.left) != len(b.left):
             return f"tree {t} is the first that differs: {len(b.left)} nodes, not {len(a.left)}"
         for field in fields(Tree):

@@ -167,12 +167,12 @@ class _Worker:
             if line is None:
                 yield from self._ended(waiting, begun)
                 return
-            said = json.loads(line)
+            message = json.loads(line)
             end = time.monotonic() + item_seconds
-            if "check" in said:
-                yield Check(**said["check"])
+            if "check" in message:
+                yield Check(**message["check"])
             else:
-                begun = "begin" in said
+                begun = "begin" in message
                 if not begun:
                     waiting.pop(0)
 

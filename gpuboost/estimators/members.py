@@ -55,13 +55,13 @@ class SequenceOfTrees:
     def _bare_member(self) -> Any:
         """A tree that is not fitted yet."""
         kind = DecisionTreeClassifier if is_classifier(self) else DecisionTreeRegressor
-        own: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
-        parameters = {name: own[name] for name in SHARED if name in own}
+        every: dict[str, Any] = self.get_params(deep=False)  # type: ignore[attr-defined]
+        parameters = {name: every[name] for name in SHARED if name in every}
         parameters["splitter"] = splitter = self._splitter_of_trees()
         if splitter == "midpoint":
             parameters["max_features"] = None
         if splitter == "hist":
-            parameters["max_bins"] = own["max_bins"]
+            parameters["max_bins"] = every["max_bins"]
         return kind(**parameters)
 
     def _splitter_of_trees(self) -> str:

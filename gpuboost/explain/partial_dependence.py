@@ -86,11 +86,11 @@ def partial_dependence(
     points = np.stack([axis.ravel() for axis in np.meshgrid(*codes, indexing="ij")], axis=1)
     average = np.repeat(ensemble.base_score[:, None], len(points), axis=1)
     for t, tree in enumerate(ensemble.trees):
-        said = _average_of_tree(tree, ensemble, chosen, points)
-        if len(said) == len(average):
-            average += said
+        of_tree = _average_of_tree(tree, ensemble, chosen, points)
+        if len(of_tree) == len(average):
+            average += of_tree
         else:
-            average[t % len(average)] += said[0]
+            average[t % len(average)] += of_tree[0]
     if ensemble.combine == "mean":
         average /= len(ensemble.trees)
     if ensemble.n_outputs == 1 and ensemble.classes is not None and len(average) == 2:

@@ -43,13 +43,13 @@ def to_sklearn(model: Any) -> Any:
 
 def _with_parameters(kind: Any, model: Any) -> Any:
     """An estimator of scikit-learn with the parameters that it shares with ours."""
-    own = model.get_params(deep=False)
+    parameters = model.get_params(deep=False)
     known = kind().get_params(deep=False)
-    shared = {name: value for name, value in own.items() if name in known}
+    shared = {name: value for name, value in parameters.items() if name in known}
     if "splitter" in shared:
-        shared["splitter"] = SPLITTERS.get(own["splitter"], own["splitter"])
+        shared["splitter"] = SPLITTERS.get(parameters["splitter"], parameters["splitter"])
     if "ccp_alpha" in shared:  # which may be "cv"
-        shared["ccp_alpha"] = getattr(model, "ccp_alpha_", own["ccp_alpha"])
+        shared["ccp_alpha"] = getattr(model, "ccp_alpha_", parameters["ccp_alpha"])
     return kind(**shared)
 
 
@@ -73,8 +73,8 @@ def _fitted(estimator: Any, model: Any, tree: Any) -> Any:
 def _member(forest: Any, tree: Tree, model: Any) -> Any:
     """A tree of a forest, which there knows the places of the classes only."""
     member = type(forest.estimator)()
-    own = {name: getattr(forest, name) for name in forest.estimator_params}
-    member.set_params(**own | {"random_state": None})
+    parameters = {name: getattr(forest, name) for name in forest.estimator_params}
+    member.set_params(**parameters | {"random_state": None})
     ensemble = ensemble_of(model)
     member.n_features_in_, member.n_outputs_ = ensemble.n_features, ensemble.n_outputs
     if ensemble.classes is not None:

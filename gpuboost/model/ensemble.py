@@ -146,7 +146,9 @@ class Ensemble:
     def raw(self, x: Any, backend: Backend, n_rounds: int | None = None) -> Any:
         """Raw scores (n_channels, n_rows), where ``x`` is; after all rounds in use by default."""
         if isinstance(x, SparseRows):
-            return self._by_blocks(x, lambda own, block: own.raw(block, backend, n_rounds), axis=1)
+            return self._by_blocks(
+                x, lambda reduced, block: reduced.raw(block, backend, n_rounds), axis=1
+            )
         n_used = len(self.trees) if self.n_used < 0 else self.n_used
         end = n_used if n_rounds is None else n_rounds * self.trees_per_round
         if self.combine == "median":
@@ -158,8 +160,8 @@ class Ensemble:
     def staged_raw(self, x: Any, backend: Backend) -> Iterator[Any]:
         """Raw scores after each round."""
         if isinstance(x, SparseRows):
-            own = self._on_used_features
-            blocks = [own.staged_raw(block, backend) for block in dense_blocks(x, self._used)]
+            reduced = self._on_used_features
+            blocks = [reduced.staged_raw(block, backend) for block in dense_blocks(x, self._used)]
             yield from (np.concatenate(parts, axis=1) for parts in zip(*blocks, strict=True))
             return
         if self.combine == "median":
@@ -178,7 +180,7 @@ class Ensemble:
     def leaves(self, x: Any, backend: Backend) -> Any:
         """The leaf of each row in each tree, (n_rows, n_trees) int32, where ``x`` is."""
         if isinstance(x, SparseRows):
-            return self._by_blocks(x, lambda own, block: own.leaves(block, backend), axis=0)
+            return self._by_blocks(x, lambda reduced, block: reduced.leaves(block, backend), axis=0)
         return backend.find_leaves(x, self)
 
     def leaves_by_tree(self, x: Any, backend: Backend) -> Iterator[tuple[int, Tree, np.ndarray]]:
@@ -238,8 +240,10 @@ class Ensemble:
         self, x: SparseRows, answer: Callable[[Ensemble, np.ndarray], Any], axis: int
     ) -> np.ndarray:
         """Answers to dense blocks of rows, one after another."""
-        own = self._on_used_features
-        return np.concatenate([answer(own, block) for block in dense_blocks(x, self._used)], axis)
+        reduced = self._on_used_features
+        return np.concatenate(
+            [answer(reduced, block) for block in dense_blocks(x, self._used)], axis
+        )
 
     # --- what it knows of its features
 

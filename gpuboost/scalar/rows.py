@@ -148,11 +148,11 @@ def weighted_median(values: Any, weights: Any, order: Any) -> Any:
 
 
 def medians_of_row(
-    i: int, said: Any, weights: Any, first_tree: int, end_tree: int, order: Any, out: Any
+    i: int, answers: Any, weights: Any, first_tree: int, end_tree: int, order: Any, out: Any
 ) -> None:
     """Medians of what the first first_tree + 1, ..., end_tree trees say of a row, into a column."""
     for n in range(first_tree, end_tree):
-        out[n - first_tree, i] = weighted_median(said[: n + 1], weights, order)
+        out[n - first_tree, i] = weighted_median(answers[: n + 1], weights, order)
 
 
 # --- from raw scores to predictions

@@ -272,11 +272,11 @@ class _Reading:
                 column[known] = ranks[column[known].astype(np.intp)]
         text = {name: self.texts[name].values for name in self.columns if name in self.texts}
         formats = self._formats()
-        own = (*self.columns, self.target)
-        kinds = {name: self.table.kinds[name] for name in own} | {
+        wanted = (*self.columns, self.target)
+        kinds = {name: self.table.kinds[name] for name in wanted} | {
             name: "date" if is_date(form) else "number"
             for name, form in formats.items()
-            if name in own
+            if name in wanted
         }
         return TrainingData(
             parts[0],

@@ -60,8 +60,8 @@ class EstimatorLearner:
         member = clone(self.estimator)
         seed = int(self.key(TREES, r) >> np.uint32(1))
         names = (name.split("__")[-1] for name in member.get_params())
-        own = zip(member.get_params(), names, strict=True)
-        member.set_params(**{name: seed for name, last in own if last == "random_state"})
+        parameters = zip(member.get_params(), names, strict=True)
+        member.set_params(**{name: seed for name, last in parameters if last == "random_state"})
         if self.classes is not None:
             rows = self.rows
             return member.fit(self.x[rows], self.labels[rows], sample_weight=weight[rows])
@@ -88,17 +88,19 @@ def votes_of(
     members: list[Any], weights: np.ndarray, x: np.ndarray, classes: np.ndarray | None
 ) -> list[np.ndarray]:
     """Weighted votes (n_classes, n_rows) or medians (1, n_rows) of the first 1, 2, ... members."""
-    said = [said_by(member, x, classes).T for member in members]
+    answers = [said_by(member, x, classes).T for member in members]
     if classes is not None:
-        return list(np.cumsum([w * votes for w, votes in zip(weights, said, strict=True)], axis=0))
-    table = np.concatenate(said)
+        return list(
+            np.cumsum([w * votes for w, votes in zip(weights, answers, strict=True)], axis=0)
+        )
+    table = np.concatenate(answers)
     return [_medians(table[: n + 1], weights[: n + 1]) for n in range(len(members))]
 
 
-def _medians(said: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _medians(answers: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """The least value at which half of the weight is reached, of each column."""
-    order = np.argsort(said, axis=0, kind="stable")
+    order = np.argsort(answers, axis=0, kind="stable")
     reached = np.cumsum(weights[order], axis=0)
     place = (reached >= 0.5 * reached[-1]).argmax(axis=0)
-    columns = np.arange(said.shape[1])
-    return said[order[place, columns], columns][None]
+    columns = np.arange(answers.shape[1])
+    return answers[order[place, columns], columns][None]

@@ -540,12 +540,12 @@ class CudaBackend:
         for rows, chunk in self._parts(x):
             n = chunk.shape[0]
             step = min(n, max(1, MEDIAN_CELLS // end_tree))
-            said = self.empty((end_tree, step), np.float64)
+            answers = self.empty((end_tree, step), np.float64)
             order = self.empty((end_tree, step), np.int32)
             part = self.empty((out.shape[0], n), out.dtype) if _on_host(x) else out
             for first in range(0, n, step):
                 predict.MEDIANS(
-                    min(step, n - first), chunk, *arguments, np.int64(first), said, order, part
+                    min(step, n - first), chunk, *arguments, np.int64(first), answers, order, part
                 )
             self._put_back(part, rows, out)
         return out

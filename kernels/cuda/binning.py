@@ -74,11 +74,11 @@ def borders_of_code(i, values, order, columns, first_feature, n_codes, lower, up
     c, code = i // width, i % width + 1
     f = first_feature + c
     if code < n_codes[f]:
-        own, places, codes = values[c], order[c], columns[f]
+        of_column, places, codes = values[c], order[c], columns[f]
         low, known = 0, places.shape[0]
         while low < known:
             middle = (low + known) // 2
-            if own[places[middle]] == own[places[middle]]:
+            if of_column[places[middle]] == of_column[places[middle]]:
                 low = middle + 1
             else:
                 known = middle
@@ -86,14 +86,15 @@ def borders_of_code(i, values, order, columns, first_feature, n_codes, lower, up
         end = first_from(codes, places, known, code + 1)
         lower[f, code - 1], upper[f, code - 1] = np.inf, -np.inf
         if begin < end:
-            highest, low, high = own[places[end - 1]], begin, end - 1
+            highest, low, high = of_column[places[end - 1]], begin, end - 1
             while low < high:
                 middle = (low + high) // 2
-                if own[places[middle]] == highest:
+                if of_column[places[middle]] == highest:
                     high = middle
                 else:
                     low = middle + 1
-            lower[f, code - 1], upper[f, code - 1] = own[places[begin]], own[places[low]]
+            lower[f, code - 1] = of_column[places[begin]]
+            upper[f, code - 1] = of_column[places[low]]
 
 
 def in_order(i, columns, weight, order, values, weights):

@@ -61,8 +61,8 @@ def link(ptx, capability):
     except linker.nvJitLinkError as error:
         report = bytearray(linker.get_error_log_size(handle))
         linker.get_error_log(handle, report)
-        said = report.decode(errors="replace").strip("\0\n ")
-        raise CannotLink(f"nvJitLink {_linker_version()}: {error}; {said}") from error
+        message = report.decode(errors="replace").strip("\0\n ")
+        raise CannotLink(f"nvJitLink {_linker_version()}: {error}; {message}") from error
     finally:
         linker.destroy(handle)
     return bytes(code)

@@ -89,12 +89,12 @@ def sort_rows(i, order, y, raw, weight, weighted, totals, room, scores, steps):
     """The i-th lowest score, and the weight of its row: a positive row's, and a negative row's."""
     row = order[i]
     scores[i] = raw[0, row]
-    own = np.int64(1)
+    row_steps = np.int64(1)
     if weighted:
-        own = np.int64(weight_steps(weight[row], unit_for(room, totals[0, 0])))
+        row_steps = np.int64(weight_steps(weight[row], unit_for(room, totals[0, 0])))
     is_positive = y[row] > 0.5
-    steps[0, i] = own if is_positive else np.int64(0)
-    steps[1, i] = np.int64(0) if is_positive else own
+    steps[0, i] = row_steps if is_positive else np.int64(0)
+    steps[1, i] = np.int64(0) if is_positive else row_steps
 
 
 def areas_of_places(i, scores, sums, areas):

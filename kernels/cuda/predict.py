@@ -69,19 +69,19 @@ def labels(i, raw, classes, out):
 
 
 def medians(
-    i, x, begin, nodes, values, first_set, sets, weights, first_tree, end_tree, first_row, said,
+    i, x, begin, nodes, values, first_set, sets, weights, first_tree, end_tree, first_row, answers,
     order, out,
 ):  # fmt: skip
     """Medians of what trees say of row first_row + i.
 
-    ``said`` and ``order`` are scratch, (end_tree, n) of which column i is the row's.
+    ``answers`` and ``order`` are scratch, (end_tree, n) of which column i is the row's.
     """
     row = first_row + i
     for t in range(end_tree):
         own_sets = sets[first_set[t] : first_set[t + 1]]
         leaf = walk(x, row, nodes[begin[t] : begin[t + 1]], own_sets)
-        said[t, i] = values[np.uint64(begin[t]) + leaf, 0]
-    medians_of_row(row, said[:, i], weights, first_tree, end_tree, order[:, i], out)
+        answers[t, i] = values[np.uint64(begin[t]) + leaf, 0]
+    medians_of_row(row, answers[:, i], weights, first_tree, end_tree, order[:, i], out)
 
 
 def taken_rows(i, x, chosen, out):

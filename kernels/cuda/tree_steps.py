@@ -377,21 +377,21 @@ class TreeSteps:
     def _divide(self, nodes: Nodes) -> None:
         """Divide the rows of nodes by the splits that were found last."""
         codes = self.matrix.codes, np.int32(self.matrix.code_bytes)
-        found = nodes.records, self.splits, self.split_sets
+        division = nodes.records, self.splits, self.split_sets
         n_rows, n_large = np.int64(self.matrix.n_rows), np.int32(nodes.n_large)
         tile_rows, set_words = np.int32(TILE_ROWS), np.int32(self.matrix.set_words)
         for rows in self.row_orders:
             if nodes.n_large:
                 tile_lefts = cupy().empty((nodes.n_tiles,), np.int32)
                 self.launch("count_tile_lefts", (nodes.n_tiles,), (
-                    *codes, rows, *found, tile_lefts, n_rows, n_large, tile_rows, set_words,
+                    *codes, rows, *division, tile_lefts, n_rows, n_large, tile_rows, set_words,
                 ))  # fmt: skip
                 self.launch("scatter_tiles", (nodes.n_tiles,), (
-                    *codes, rows, self.scratch, *found, tile_lefts, n_rows, n_large, tile_rows,
+                    *codes, rows, self.scratch, *division, tile_lefts, n_rows, n_large, tile_rows,
                     set_words,
                 ))  # fmt: skip
             self.launch("divide_rows", (nodes.n_blocks,), (
-                *codes, rows, self.scratch, *found, n_rows, n_large, np.int32(nodes.n_tiles),
+                *codes, rows, self.scratch, *division, n_rows, n_large, np.int32(nodes.n_tiles),
                 tile_rows, set_words,
             ))  # fmt: skip
 

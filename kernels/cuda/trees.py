@@ -212,16 +212,16 @@ class GrowingTrees:
     def take(self, splits: HostArray, sets: HostArray) -> None:
         """Take the splits of the level's nodes; their children are the next level."""
         level, has = self.level, splits["feature"] >= 0
-        places, found = self.places[has], splits[has]
+        places, best_splits = self.places[has], splits[has]
         for name in ("left", "right", "feature", "code", "first_word"):
             level[name] = -1
         for name in ("feature", "code", "gain", "threshold", "missing_left"):
-            level[name][places] = found[name]
+            level[name][places] = best_splits[name]
         next_code = np.zeros(len(level), np.int32)
-        next_code[places] = found["next_code"]
+        next_code[places] = best_splits["next_code"]
         level_sets = np.zeros((len(level), sets.shape[1]), np.uint64)
         level_sets[places] = sets[has]
-        reach = np.minimum(self.reach[places], found["gain"])
+        reach = np.minimum(self.reach[places], best_splits["gain"])
         chosen = np.flatnonzero(self._may_be_made(self.tree[places], reach))
         parents = places[chosen]
         level["left"][parents] = self.n_before + len(level) + 2 * np.arange(len(chosen))
@@ -237,7 +237,7 @@ class GrowingTrees:
         self.n_before += len(level)
         self.divisions = _records(level[parents], self.tree[parents])
         self.divisions["split"] = np.flatnonzero(has)[chosen]
-        self.level = _children(level[parents], found["n_left"][chosen])
+        self.level = _children(level[parents], best_splits["n_left"][chosen])
         self.tree, self.reach = np.repeat(self.tree[parents], 2), np.repeat(reach[chosen], 2)
 
     def _may_be_made(self, tree: HostArray, reach: HostArray) -> HostArray:
@@ -248,11 +248,11 @@ class GrowingTrees:
         """
         out = np.ones(len(tree), np.bool_)
         for t in np.unique(tree[self.growth["max_leaves"][tree] > 0]):
-            own, most = np.flatnonzero(tree == t), int(self.growth["max_leaves"][t]) - 1
-            best = np.sort(np.concatenate([self.best_reaches[t], reach[own]]))[-most:]
+            of_tree, most = np.flatnonzero(tree == t), int(self.growth["max_leaves"][t]) - 1
+            best = np.sort(np.concatenate([self.best_reaches[t], reach[of_tree]]))[-most:]
             self.best_reaches[t] = best
             if len(best) == most:
-                out[own] = reach[own] >= best[0]
+                out[of_tree] = reach[of_tree] >= best[0]
         return out
 
     def all_nodes(self) -> tuple[HostArray, HostArray, HostArray, HostArray]:

@@ -118,8 +118,8 @@ def restart():
 def default_queue(device):
     """The queue of a device's default stream."""
     with lock:
-        found = next((q for q in _queues.values() if q.kind == DEFAULT and q.device == device), 0)
-        return found or Queue(device, DEFAULT)
+        default = next((q for q in _queues.values() if q.kind == DEFAULT and q.device == device), 0)
+        return default or Queue(device, DEFAULT)
 
 
 def enqueue(queue, name, action=None, uses=(), after=()):
@@ -156,13 +156,13 @@ def _implied(queue):
     if queue.kind == NON_BLOCKING:
         return []
     other = BLOCKING if queue.kind == DEFAULT else DEFAULT
-    found = [q for q in _queues.values() if q.kind == other and q.device == queue.device]
-    if queue.kind == DEFAULT and any(q.recording is not None for q in found):
+    others = [q for q in _queues.values() if q.kind == other and q.device == queue.device]
+    if queue.kind == DEFAULT and any(q.recording is not None for q in others):
         raise RuntimeError(
             "cudaErrorStreamCaptureImplicit: the default stream would wait for a blocking stream "
             "that records a graph"
         )
-    return [q.last for q in found if q.last is not None and not _host_knows(q.last)]
+    return [q.last for q in others if q.last is not None and not _host_knows(q.last)]
 
 
 def _merged(*clocks):

@@ -97,7 +97,7 @@ def tree_medians(
 ):
     """Weighted medians of what the first first_tree + 1, ..., end_tree trees say of each row."""
     n_rows = x.shape[0]
-    said, order = np.empty((MIN_BLOCK, end_tree)), np.empty(end_tree, np.int32)
+    answers, order = np.empty((MIN_BLOCK, end_tree)), np.empty(end_tree, np.int32)
     block = take_number(counter)
     while block * MIN_BLOCK < n_rows:
         first, end = block * MIN_BLOCK, min((block + 1) * MIN_BLOCK, n_rows)
@@ -106,7 +106,7 @@ def tree_medians(
             tree_sets = sets[first_set[t] : first_set[t + 1]]
             for row in range(first, end):
                 leaf = np.uint64(begin[t]) + walk(x, row, tree_nodes, tree_sets)
-                said[row - first, t] = values[leaf, 0]
+                answers[row - first, t] = values[leaf, 0]
         for row in range(first, end):
-            medians_of_row(row, said[row - first], weights, first_tree, end_tree, order, out)
+            medians_of_row(row, answers[row - first], weights, first_tree, end_tree, order, out)
         block = take_number(counter)

@@ -52,16 +52,16 @@ class Opcode:
 
     def types(self):
         """All types, in their order."""
-        found = [part for part in self._left if part in SIZES]
+        kinds = [part for part in self._left if part in SIZES]
         self._left = [part for part in self._left if part not in SIZES]
-        return found
+        return kinds
 
     def type(self):
         """The only type."""
-        found = self.types()
-        if len(found) != 1:
-            raise PtxError(f"{len(found)} types where there must be one")
-        return found[0]
+        kinds = self.types()
+        if len(kinds) != 1:
+            raise PtxError(f"{len(kinds)} types where there must be one")
+        return kinds[0]
 
     def ignore(self, pattern):
         """Parts that change nothing here: hints for caches, scopes of what one core orders."""

@@ -309,9 +309,9 @@ class _Body:
             every = [f"{several[1]}{i}" for i in range(int(several[2]))] if several else [name]
             for one in every:
                 if self._scopes:
-                    own = f"{one}@{self._n_scopes}"
-                    self._scopes[-1][one] = own
-                    one = own
+                    unique = f"{one}@{self._n_scopes}"
+                    self._scopes[-1][one] = unique
+                    one = unique
                 self._function.registers[one] = kind
 
     def _renamed(self, text):
@@ -319,10 +319,10 @@ class _Body:
         if not any(self._scopes):
             return text
 
-        def own(match):
+        def renamed(match):
             for scope in reversed(self._scopes):
                 if match[0] in scope:
                     return scope[match[0]]
             return match[0]
 
-        return re.sub(rf"(?<![\w$%@.]){_NAME}", own, text)
+        return re.sub(rf"(?<![\w$%@.]){_NAME}", renamed, text)

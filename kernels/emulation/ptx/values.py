@@ -118,7 +118,9 @@ def _simple(expression, *kinds, result=None):
     """An integer instruction that is an expression; kinds of operands: None is the type's own."""
 
     def rule(kind, op, statement):
-        operands = [statement.read(i + 1, own or kind) for i, own in enumerate(kinds)]
+        operands = [
+            statement.read(i + 1, operand_kind or kind) for i, operand_kind in enumerate(kinds)
+        ]
         text = expression.format(*operands, t=f"{kind[0].replace('b', 'u')}{_bits(kind)}")
         return statement.write(0, result or kind, text)
 
