@@ -417,7 +417,7 @@ def test_progress_lines(capsys):
         (
             ExtraTreesClassifier,
             {"splitter": "random"},
-            "splitter must be one of 'hist', 'exact', 'midpoint'; got 'random'",
+            "splitter must be one of 'hist', 'exact', 'best', 'midpoint'; got 'random'",
         ),
         (
             ExtraTreesClassifier,
