@@ -311,7 +311,7 @@ def test_stumps_of_lowest_error(n_classes):
         ("min_samples_leaf", 0, "min_samples_leaf must be"),
         ("device", "gpu", "device must be 'auto', 'cpu', 'cuda' or 'cuda:N'; got 'gpu'"),
         ("n_jobs", 0, "n_jobs must be"),
-        ("categorical_features", ["nowhere"], "categorical_features names a column"),
+        ("categorical_features", ["nowhere"], "categorical_features names the feature"),
     ],
 )
 def test_errors_name_the_culprit_and_keep_the_model(kind, name, value, message):

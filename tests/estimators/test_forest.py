@@ -475,7 +475,7 @@ def test_progress_lines(capsys):
         (
             RandomForestClassifier,
             {"categorical_features": ["town"]},
-            "categorical_features names a column.*'town'",
+            "categorical_features names the feature 'town'",
         ),
         (RandomForestClassifier, {"categorical_split": "best"}, "categorical_split must be one of"),
         (
