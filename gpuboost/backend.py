@@ -164,8 +164,14 @@ class Boosting(Protocol):
         else 0.
         """
 
-    def draw_features(self, n_features: int, growth: DeviceArray, out: DeviceArray) -> None:
-        """Features of one tree."""
+    def draw_features(
+        self,
+        n_features: int,
+        growth: DeviceArray,
+        out: DeviceArray,
+        weights: DeviceArray | None = None,
+    ) -> None:
+        """Features of one tree, each alike or by weights: 0 means never, infinite always."""
 
     def begin_tree(
         self,

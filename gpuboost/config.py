@@ -46,7 +46,7 @@ class Number:
             raise TypeError(f"{name} must be {self}; got {value!r} of type {type(value).__name__}")
         number: Any = value
         too_low = number <= self.low if self.low_open else number < self.low
-        if too_low or number > self.high or not (self.integer or _is_finite(value)):
+        if too_low or number > self.high or not (self.integer or is_finite(value)):
             raise ValueError(f"{name} must be {self}; got {value!r}")
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class Number:
         return f"{what} {low}{high}{' or None' if self.none else ''}"
 
 
-def _is_finite(value: Any) -> bool:
+def is_finite(value: Any) -> bool:
     """Whether a number is finite as a float."""
     try:
         return math.isfinite(float(value))
@@ -190,6 +190,11 @@ class BoostParams:
     def order(self) -> int:
         """Growth order as the kernels know it."""
         return GROW_POLICIES[self.grow_policy]
+
+    @property
+    def samples_columns(self) -> bool:
+        """Whether trees, levels or nodes draw features."""
+        return min(self.colsample_bytree, self.colsample_bylevel, self.colsample_bynode) < 1
 
     @property
     def depth_limit(self) -> int:

@@ -200,15 +200,26 @@ class GrowthLimits:
     tree_features: int
     leaves_per_step: int
     max_steps: int
-    sample_columns: bool  # by level or node
+    sample_columns: bool  # by level or node, or by what paths allow
     count_rows: bool
 
 
 @dataclass(frozen=True, eq=False)
 class SplitRules:
-    """What the splits of a fit have to keep to, beyond numbers that hold for all features."""
+    """What the splits of a fit have to keep to, beyond numbers that hold for all features.
 
-    directions: HostArray  # (n_features,) int32: 1: rises along the feature, -1: falls, 0: free
+    None: there is no such rule.
+    """
+
+    # (n_features,) int32: 1: rises along the feature, -1: falls, 0: free
+    directions: HostArray | None = None
+    # (n_features,) float64: features of levels and nodes are drawn by these; 0: never
+    feature_weights: HostArray | None = None
+    # (n_features, n_words) uint64: the groups, as bits, that each feature is in; the features of a
+    # path are in one group
+    groups: HostArray | None = None
+    # (n_features,) float64: subtracted from the gains of a feature that no split has used
+    costs: HostArray | None = None
 
 
 class GradientSample(NamedTuple):

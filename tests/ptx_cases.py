@@ -64,6 +64,7 @@ PENALTIES = {
     "min_split_gain": 0.01,
     "min_child_weight": 0.5,
 }
+FEATURE_WEIGHTS = {0: 5.0, 5: 2.5, 3: 0.0}
 DRAWN_COLUMNS = {"colsample_bytree": 0.8, "colsample_bylevel": 0.8, "colsample_bynode": 0.8}
 
 
@@ -336,6 +337,15 @@ BOOSTING = {
     "depthwise, few leaves, rows counted": boosting(
         2, max_depth=6, max_leaves=11, min_samples_leaf=2, n_estimators=1, weighted=True,
         **PENALTIES,
+    ),
+    "depthwise, rules of features": boosting(
+        0, max_depth=4, n_estimators=2, interaction_constraints=[[0, 5, 17], [1, 2, 5], [5, 6]],
+        feature_weights=FEATURE_WEIGHTS, feature_penalties={17: 3.0, 0: 9.0}, **DRAWN_COLUMNS,
+    ),
+    "symmetric, rules of features, rows counted": boosting(
+        2, grow_policy="symmetric", max_depth=3, n_estimators=2, min_samples_leaf=4,
+        interaction_constraints=[[0, 5, 17], [1, 2, 5], [5, 6]], feature_weights=FEATURE_WEIGHTS,
+        feature_penalties={17: 3.0, 0: 9.0}, **DRAWN_COLUMNS,
     ),
     "depthwise, rounded at random": rounded_at_random,
     "depthwise, little shared memory": little_shared_memory,

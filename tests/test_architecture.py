@@ -218,8 +218,8 @@ OF_EVERYTHING = {
     "cli/test_main.py",
     "compare/test_vs_peers.py", "cuda/test_options.py", "cuda/test_parity.py",
     "cuda/test_saving.py", "emulation/ptx/test_families.py", 
-    "estimators/test_any_parameter.py", "estimators/test_docstrings.py",
-    "estimators/test_frames.py",
+    "estimators/test_any_parameter.py", "estimators/test_constraints.py",
+    "estimators/test_docstrings.py", "estimators/test_frames.py",
 }  # fmt: skip
 
 

@@ -48,6 +48,13 @@ NAMES = {
     "colsample_bylevel": ("colsample_bylevel", None, None),
     "colsample_bynode": ("colsample_bynode", "feature_fraction_bynode", "max_features"),
     "monotone_constraints": ("monotone_constraints", "monotone_constraints", "monotonic_cst"),
+    "interaction_constraints": (
+        "interaction_constraints",
+        "(`interaction_constraints`)",
+        "interaction_cst",
+    ),
+    "feature_weights": ("(`feature_weights` None)", None, None),
+    "feature_penalties": (None, "(`cegb_penalty_feature_coupled`)", None),
     "early_stopping_rounds": ("early_stopping_rounds", "early_stopping_round", "n_iter_no_change"),
     "eval_metric": ("eval_metric", "(`eval_metric` of `fit`)", "scoring"),
     "class_weight": ("scale_pos_weight", "class_weight", "class_weight"),

@@ -199,7 +199,7 @@ def _compiled() -> Finding:
     start = time.perf_counter()
     with backend:
         for name in compiler.FILES:
-            compiler.module(name, backend.group_features, False, False, 0).compile()
+            compiler.module(name, backend.group_features, False, (), False, 0).compile()
     return Finding(
         "cuda compiler",
         True,

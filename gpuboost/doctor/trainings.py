@@ -90,10 +90,17 @@ def _boosting() -> dict[str, Training]:
         ),
     }
     monotone = {"monotone_constraints": {0: 1, 5: -1}}
+    rules = {
+        "interaction_constraints": [[0, 5, 17], [1, 2, 5]], "feature_weights": {0: 5.0, 3: 0.0},
+        "feature_penalties": {0: 9.0, 17: 3.0}, "colsample_bytree": 0.8, "colsample_bynode": 0.7,
+    }  # fmt: skip
     for order, size in sizes.items():
         parameters = small | size | {"grow_policy": order}
         out[f"boosting, monotone features, {order}"] = Training(
             regressor, "values", parameters | monotone
+        )
+        out[f"boosting, rules of features, {order}"] = Training(
+            regressor, "values", parameters | rules
         )
         out[f"boosting, sparse matrix, {order}"] = Training(
             regressor, "values", parameters | {"subsample": 0.7}, sparse=True

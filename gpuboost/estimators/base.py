@@ -39,7 +39,16 @@ from gpuboost.data.checks import (
     to_native,
 )
 from gpuboost.data.columns import NUMBER, TEXT, Columns, FrameColumns, columns_of, plain_matrix
-from gpuboost.data.feature_options import check_monotone, monotone_directions
+from gpuboost.data.feature_options import (
+    check_interactions,
+    check_monotone,
+    check_numbers_of_features,
+    feature_costs,
+    feature_weights,
+    groups_as_bits,
+    interaction_groups,
+    monotone_directions,
+)
 from gpuboost.data.features import UNKNOWN, FeatureMap
 from gpuboost.data.sparse import dense_matrix, sparse_rows
 from gpuboost.data.summary import Summary
@@ -512,6 +521,10 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         n_threads(self.n_jobs)
         check_choice("importance_type", self.importance_type, IMPORTANCE_TYPES)
         check_monotone(self.monotone_constraints)
+        check_interactions(self.interaction_constraints)
+        check_numbers_of_features("feature_weights", self.feature_weights, "weight", "weights")
+        penalties = self.feature_penalties
+        check_numbers_of_features("feature_penalties", penalties, "penalty", "penalties")
         self._check_input_parameters()
         return params
 
@@ -548,18 +561,34 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
                 )
         return RowUnits.of(n_rows, params.subsample, groups, by_class)
 
-    def _split_rules(self, n_features: int, n_classes: int) -> SplitRules | None:
-        """What splits have to keep to; None if no parameter says anything."""
+    def _split_rules(self, n_features: int, n_classes: int, params: BoostParams) -> SplitRules:
+        """What splits have to keep to."""
         names = getattr(self, "feature_names_in_", None)
         directions = monotone_directions(self.monotone_constraints, names, n_features)
-        if not directions.any():
-            return None
-        if n_classes > 2:
+        weights = feature_weights(self.feature_weights, names, n_features)
+        groups = None
+        if self.interaction_constraints is not None:
+            groups = interaction_groups(self.interaction_constraints, names, n_features)
+        costs = feature_costs(self.feature_penalties, names, n_features)
+        if n_classes > 2 and directions.any():
             raise ValueError(
                 "monotone_constraints are for regression and for two classes: y has "
                 f"{n_classes} classes, and the score of one class alone orders no probability"
             )
-        return SplitRules(directions)
+        if len(np.unique(weights[weights > 0])) > 1 and not params.samples_columns:
+            warnings.warn(
+                "feature_weights are for features that are drawn: above 0 they change nothing "
+                "unless colsample_bytree, colsample_bylevel or colsample_bynode is below 1",
+                stacklevel=5,
+            )
+        # what changes nothing is not there, and costs nothing
+        free = groups is None or any(len(group) == n_features for group in groups)
+        return SplitRules(
+            directions=directions if directions.any() else None,
+            feature_weights=weights if len(np.unique(weights)) > 1 else None,
+            groups=None if free else groups_as_bits(groups or [], n_features),
+            costs=costs if costs.any() else None,
+        )
 
     def _named_objective(self) -> Objective:
         check_choice("objective", self.objective, self._objectives)
@@ -600,7 +629,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         y, scaled_params = magnitude.divide(y, weight), magnitude.params(params)
         metrics = resolve_metrics(self.eval_metric, objective, classes, magnitude.exponent)
         n_classes = 1 if classes is None else len(classes[0])
-        rules = self._split_rules(x.shape[1], n_classes)
+        rules = magnitude.rules(self._split_rules(x.shape[1], n_classes, params))
         with get_backend(device, self.n_jobs, cells=x.size) as backend:
             features = features.with_cuts(Summary.of(x, weight, y.T), params.max_bins, backend)
             binned = features.matrix(x, backend, by_rows=True)

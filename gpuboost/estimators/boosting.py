@@ -105,6 +105,22 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         features that are not listed have no constraint. The constraint holds for the raw score of
         the whole model, between rows that differ in one such feature only and have no missing value
         in it. Not available for three or more classes.
+    interaction_constraints : {"pairwise", "no_interactions"} or list of lists, default=None
+        Groups of features, by name or number, that may interact: the features that split the rows
+        on the way to a leaf are all in one group. A feature may be in several groups; features that
+        are in none are one more group, as in scikit-learn's HistGradientBoosting: what is not
+        mentioned is as free as it can be without interacting with what is. "pairwise": at most two
+        features on each way, "no_interactions": one.
+    feature_weights : dict, list or array of shape (n_features,), default=None
+        Weights by which ``colsample_bytree``, ``colsample_bylevel`` and ``colsample_bynode`` draw
+        features: one after another, each with a probability in proportion to its weight among those
+        that are left. Features that a dict does not mention have weight 1. A feature of weight 0 is
+        never used, and fractions are of the features above 0.
+    feature_penalties : dict, list or array of shape (n_features,), default=None
+        What the model pays for a feature when it first uses it: this is subtracted from the gains
+        of its splits until a split on it has been made, in this tree or one before. Nodes that are
+        searched at the same time pay each, and gains that were found before stay; with symmetric
+        growth a level pays once. Features that a dict does not mention cost nothing.
     early_stopping_rounds : int or None, default=None
         Stop training when the last metric on the last evaluation set has not improved for this many
         iterations. Predictions then use the best iteration. None means no early stopping.
@@ -189,6 +205,9 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         colsample_bylevel: float = DEFAULT.colsample_bylevel,
         colsample_bynode: float = DEFAULT.colsample_bynode,
         monotone_constraints: Any = None,
+        interaction_constraints: Any = None,
+        feature_weights: Any = None,
+        feature_penalties: Any = None,
         early_stopping_rounds: int | None = DEFAULT.early_stopping_rounds,
         eval_metric: Any = None,
         importance_type: str = "gain",
@@ -361,6 +380,22 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         features that are not listed have no constraint. The constraint holds for the raw score of
         the whole model, between rows that differ in one such feature only and have no missing value
         in it. Not available for three or more classes.
+    interaction_constraints : {"pairwise", "no_interactions"} or list of lists, default=None
+        Groups of features, by name or number, that may interact: the features that split the rows
+        on the way to a leaf are all in one group. A feature may be in several groups; features that
+        are in none are one more group, as in scikit-learn's HistGradientBoosting: what is not
+        mentioned is as free as it can be without interacting with what is. "pairwise": at most two
+        features on each way, "no_interactions": one.
+    feature_weights : dict, list or array of shape (n_features,), default=None
+        Weights by which ``colsample_bytree``, ``colsample_bylevel`` and ``colsample_bynode`` draw
+        features: one after another, each with a probability in proportion to its weight among those
+        that are left. Features that a dict does not mention have weight 1. A feature of weight 0 is
+        never used, and fractions are of the features above 0.
+    feature_penalties : dict, list or array of shape (n_features,), default=None
+        What the model pays for a feature when it first uses it: this is subtracted from the gains
+        of its splits until a split on it has been made, in this tree or one before. Nodes that are
+        searched at the same time pay each, and gains that were found before stay; with symmetric
+        growth a level pays once. Features that a dict does not mention cost nothing.
     early_stopping_rounds : int or None, default=None
         Stop training when the last metric on the last evaluation set has not improved for this many
         iterations. Predictions then use the best iteration. None means no early stopping.
@@ -453,6 +488,9 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         colsample_bylevel: float = DEFAULT.colsample_bylevel,
         colsample_bynode: float = DEFAULT.colsample_bynode,
         monotone_constraints: Any = None,
+        interaction_constraints: Any = None,
+        feature_weights: Any = None,
+        feature_penalties: Any = None,
         early_stopping_rounds: int | None = DEFAULT.early_stopping_rounds,
         eval_metric: Any = None,
         class_weight: Any = None,

@@ -99,6 +99,15 @@ def hash32(key: Any, x: Any) -> Any:
     return x
 
 
+def arrival(word: Any, weight: float) -> float:
+    """A random time from a random 32-bit word: exponential, earlier for things of more weight.
+
+    Of things that arrive at such times, each is the first with a probability in proportion to its
+    weight.
+    """
+    return -log((np.float64(word) + 0.5) * 2.0**-32) / weight
+
+
 def may_be_split(
     n_rows: Any, depth: Any, max_depth: Any, min_samples_split: Any, min_samples_leaf: Any
 ) -> Any:

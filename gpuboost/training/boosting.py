@@ -43,9 +43,16 @@ LARGEST_SUM = 2.0**500
 
 
 def growth_limits(
-    params: BoostParams, n_rows: int, n_features: int, count_rows: bool
+    params: BoostParams,
+    n_rows: int,
+    n_features: int,
+    count_rows: bool,
+    rules: SplitRules | None = None,
 ) -> GrowthLimits:
     """Limits for this much data."""
+    rules = SplitRules() if rules is None else rules
+    weights = rules.feature_weights
+    n_drawn = n_features if weights is None else int(np.count_nonzero(weights))
     depth = min(params.depth_limit, 40)
     max_leaves = max(2, min(2**depth, params.leaf_limit, n_rows))
     return GrowthLimits(
@@ -53,10 +60,12 @@ def growth_limits(
         max_depth=params.depth_limit,
         max_leaves=max_leaves,
         max_open=min(2 ** (depth - 1), max_leaves),
-        tree_features=share(params.colsample_bytree, n_features),
+        tree_features=share(params.colsample_bytree, n_drawn),
         leaves_per_step=min(int(params.leaves_per_step), NO_LEAF_LIMIT),
         max_steps=max_steps(params, max_leaves),
-        sample_columns=params.colsample_bylevel < 1 or params.colsample_bynode < 1,
+        sample_columns=(
+            params.colsample_bylevel < 1 or params.colsample_bynode < 1 or rules.groups is not None
+        ),
         count_rows=count_rows,
     )
 
@@ -151,7 +160,7 @@ class Booster:
             objective.constant_hessian and not weight.size and not self.sampler.changes_gradients
         )
         count_rows = params.min_samples_leaf > 1 and not hessian_counts
-        self.limits = growth_limits(params, len(usable), n_features, count_rows)
+        self.limits = growth_limits(params, len(usable), n_features, count_rows, rules)
         self.grower = backend.make_grower(binned, self.limits, rules)
         self.y, self.weight = backend.put(y), backend.put(weight)
         self.several = y.ndim == 2
@@ -179,6 +188,8 @@ class Booster:
             np.arange(n_features, dtype=np.int32)[: self.limits.tree_features]
         )
         self.draw_features = self.limits.tree_features < n_features
+        weights = None if rules is None else rules.feature_weights
+        self.feature_weights = None if weights is None else backend.put(weights)
         self.thresholds = features.thresholds()
         #: Training rows as an eval set: those that a round has not drawn.
         self.out_of_bag: EvalSet | None = None
@@ -215,7 +226,9 @@ class Booster:
             backend.begin_tree(sums, k, self.rooms, keys, self.growth)
             backend.quantize(self.g[k], self.h[k], self.weight, self.growth, self.nearest, self.gh)
             if self.draw_features:
-                backend.draw_features(len(self.feature_map), self.growth, self.features)
+                backend.draw_features(
+                    len(self.feature_map), self.growth, self.features, self.feature_weights
+                )
             self.grower.grow(rows, self.features, self.gh, self.growth)
             self.grower.finish(
                 rows, self.g[k], self.h[k], self.weight, self.growth, float(params.learning_rate)

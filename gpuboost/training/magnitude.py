@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gpuboost.config import BoostParams
+from gpuboost.exchange import SplitRules
 from gpuboost.model.ensemble import Ensemble
 
 #: Targets of which the largest has an exponent in this range need no other unit.
@@ -57,6 +58,13 @@ class Magnitude:
             reg_alpha=_shifted(params.reg_alpha, -self.exponent),
             max_delta_step=_shifted(params.max_delta_step, -self.exponent),
         )
+
+    def rules(self, rules: SplitRules) -> SplitRules:
+        """Rules for such targets: what a feature costs is subtracted from gains."""
+        if not self.exponent or rules.costs is None:
+            return rules
+        shifted = [_shifted(cost, -2 * self.exponent) for cost in rules.costs]
+        return replace(rules, costs=np.array(shifted))
 
     def multiply(self, ensemble: Ensemble) -> Ensemble:
         """The model in the unit of the targets; its gains, which may be too large, stay."""

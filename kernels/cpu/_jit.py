@@ -176,6 +176,7 @@ for _function in (
     formulas.sigmoid,
     formulas.softplus,
     formulas.hash32,
+    formulas.arrival,
     formulas.may_be_split,
     formulas.power_of_two_below,
     formulas.unit_for,

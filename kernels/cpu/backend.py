@@ -62,6 +62,7 @@ from gpuboost.kernels.cpu.cart.categories import MAX_EXHAUSTIVE
 from gpuboost.kernels.cpu.cart.grow import grow_tree
 from gpuboost.kernels.cpu.cart.records import Coded, Distances, Targets, Work
 from gpuboost.kernels.cpu.columns import SparseColumns
+from gpuboost.kernels.cpu.draws import make_groups, make_weights
 from gpuboost.kernels.cpu.frontier import make_frontier
 from gpuboost.kernels.cpu.growth import N_OF_TREE, Stages, assist, grow
 from gpuboost.kernels.cpu.rules import make_rules
@@ -388,9 +389,18 @@ class CpuBackend:
         sampling.draw_bag(n_draws, key, out)
         return out
 
-    def draw_features(self, n_features: int, growth: DeviceArray, out: DeviceArray) -> None:
-        """Features of one tree."""
-        sampling.draw_features(growth, n_features, out)
+    def draw_features(
+        self,
+        n_features: int,
+        growth: DeviceArray,
+        out: DeviceArray,
+        weights: DeviceArray | None = None,
+    ) -> None:
+        """Features of one tree, each alike or by weights."""
+        if weights is None:
+            sampling.draw_features(growth, n_features, out)
+        else:
+            sampling.draw_weighted_features(growth, weights, out)
 
     # --- growth
 
@@ -559,6 +569,8 @@ class CpuGrower:
     ) -> None:
         self.team, self.sparse = team, binned.sparse
         columns, n_bins, n_rows = binned.columns, binned.n_bins, binned.n_rows
+        rules = SplitRules() if rules is None else rules
+        max_nodes = 2 * limits.max_leaves - 1
         n_used, max_split = limits.tree_features, limits.max_open
         work = len(columns.entries) if self.sparse else n_rows * n_used
         self.threads = team.size if work >= SMALL_WORK else 1
@@ -592,10 +604,13 @@ class CpuGrower:
             build_ranges=_even_ranges(n_used, 1 if self.sparse else n_ranges),
             scan_ranges=scan_ranges,
             n_bins=n_bins,
-            rules=make_rules(rules, 2 * limits.max_leaves - 1),
+            rules=make_rules(rules.directions, max_nodes),
+            weights=make_weights(rules.feature_weights),
+            groups=make_groups(rules.groups, max_nodes),
+            due=None if rules.costs is None else rules.costs.copy(),
             absent=columns.absent if self.sparse else None,
             progress=np.zeros(1, PROGRESS),
-            nodes=np.empty(2 * limits.max_leaves - 1, NODE),
+            nodes=np.empty(max_nodes, NODE),
             pieces=np.empty(max_split + 4 * self.threads, PIECE),
             pairs=np.empty(max_split, PAIR),
             chunks=np.empty(2 * max_split + n_parts, CHUNK),

@@ -13,6 +13,7 @@ import numpy as np
 
 from gpuboost.dtypes import LEAFWISE, SYMMETRIC
 from gpuboost.kernels.cpu._jit import allocating, helper, inlined, kernel
+from gpuboost.kernels.cpu.draws import begin_groups, draw_columns, narrow_groups
 from gpuboost.kernels.cpu.frontier import keep_best, push
 from gpuboost.kernels.cpu.partition import move_pieces, partition_pieces
 from gpuboost.kernels.cpu.rules import begin_rules, hand_down, limits_of, node_score
@@ -39,7 +40,6 @@ from gpuboost.kernels.cpu.split import (
     set_split,
     sum_left,
 )
-from gpuboost.scalar.formulas import hash32
 
 #: Fewest rows of one piece of a node that several threads partition.
 MIN_PIECE_ROWS = 4096
@@ -74,6 +74,9 @@ class Stages(NamedTuple):
     scan_ranges: Any
     n_bins: Any
     rules: Any
+    weights: Any
+    groups: Any
+    due: Any
     absent: Any
     progress: Any
     nodes: Any
@@ -99,7 +102,9 @@ def begin_node(node, begin, end, depth, slot):
 
 
 @helper
-def begin_tree(rows, growth, rules, progress, nodes, pairs, masks, free_slots):
+def begin_tree(
+    rows, features, growth, rules, weights, groups, progress, nodes, pairs, masks, free_slots
+):
     """The root: all rows, one histogram due."""
     state = progress[0]
     state.n_nodes = 1
@@ -111,49 +116,14 @@ def begin_tree(rows, growth, rules, progress, nodes, pairs, masks, free_slots):
     begin_node(nodes[0], 0, rows.shape[0], 0, 0)
     if rules is not None:
         begin_rules(rules)
+    if groups is not None:
+        begin_groups(groups)
     pairs[0].small = 0
     pairs[0].large = -1
     pairs[0].inherits = 0
     state.n_pairs = 1
     state.first_pair = 0
-    draw_columns(growth, 0, 0, 0, masks)
-
-
-@helper
-def choose_some(allowed, n_wanted, key, chosen):
-    """Mark n_wanted of the allowed entries (all of them if there are fewer).
-
-    Each subset is equally likely.
-    """
-    n_left = 0
-    for j in range(allowed.shape[0]):
-        n_left += allowed[j] != 0
-    for j in range(allowed.shape[0]):
-        candidate = allowed[j] != 0  # read before it is written: both may be the same array
-        chosen[j] = 0
-        if candidate:
-            if np.float64(hash32(key, j)) * n_left < n_wanted * 4294967296.0:
-                chosen[j] = 1
-                n_wanted -= 1
-            n_left -= 1
-
-
-@helper
-def draw_columns(growth, level, node_id, child, masks):
-    """Features a child may use: some of the tree's for its level, some of those for itself.
-
-    Symmetric growth uses the first draw.
-    """
-    p = growth[0]
-    n = masks.shape[1]
-    if n == 0:
-        return
-    mask = masks[child]
-    for j in range(n):
-        mask[j] = 1
-    choose_some(mask, p.level_features, hash32(p.column_key, 2 * level), mask)
-    if p.node_features < p.level_features:
-        choose_some(mask, p.node_features, hash32(p.column_key, 2 * node_id + 1), mask)
+    draw_columns(growth, 0, 0, 0, features, weights, groups, masks)
 
 
 @inlined
@@ -306,7 +276,10 @@ def choose(growth, progress, nodes, frontier, pieces, n_threads, list_leaves):
 
 
 @helper
-def settle(growth, rules, n_bins, progress, nodes, chosen, pieces, pairs, masks, free_slots):
+def settle(
+    features, growth, rules, weights, groups, due, n_bins, progress, nodes, chosen, pieces, pairs,
+    masks, free_slots,
+):  # fmt: skip
     """Make the children of the chosen nodes.
 
     Also tells the pieces where their rows go, and lists the histograms that are due.
@@ -338,6 +311,10 @@ def settle(growth, rules, n_bins, progress, nodes, chosen, pieces, pairs, masks,
         left.sums, right.sums = parent.split.left, parent.sums - parent.split.left
         if rules is not None:
             hand_down(rules, growth, nodes, chosen[c], n_bins)
+        if groups is not None:
+            narrow_groups(groups, growth, state.level, nodes, chosen[c])
+        if due is not None:
+            due[parent.split.feature] = 0.0  # paid
         parent.open = 0
         if ends_here(growth, state, parent):
             left.open = 0
@@ -356,8 +333,10 @@ def settle(growth, rules, n_bins, progress, nodes, chosen, pieces, pairs, masks,
                 state.n_free -= 1
                 nodes[id_].slot = free_slots[state.n_free]
         level = state.level if p.order == SYMMETRIC else left.depth
-        draw_columns(growth, level, pair.small, 2 * state.n_pairs, masks)
-        draw_columns(growth, level, pair.large, 2 * state.n_pairs + 1, masks)
+        for side in range(2):
+            id_ = pair.small if side == 0 else pair.large
+            child = 2 * state.n_pairs + side
+            draw_columns(growth, level, id_, child, features, weights, groups, masks)
         state.n_pairs += 1
     state.n_leaves += state.n_chosen
 
@@ -463,7 +442,7 @@ def run_stage(stage, shared, control, symmetric, a):
     else:
         given = (
             counter, a.features, a.starts, a.scan_ranges, a.n_bins, a.absent, a.growth, a.rules,
-            a.progress, a.nodes, a.pairs, a.masks, a.pool, a.count_pool, a.best_splits,
+            a.due, a.progress, a.nodes, a.pairs, a.masks, a.pool, a.count_pool, a.best_splits,
         )  # fmt: skip
         if symmetric is None:
             scan_pairs(*given)
@@ -501,7 +480,10 @@ def grow(
     n_features = a.features.shape[0]
     n_threads = control[N_THREADS]
     if state.n_nodes == 0:
-        begin_tree(a.rows, a.growth, a.rules, a.progress, a.nodes, a.pairs, a.masks, free_slots)
+        begin_tree(
+            a.rows, a.features, a.growth, a.rules, a.weights, a.groups, a.progress, a.nodes,
+            a.pairs, a.masks, free_slots,
+        )  # fmt: skip
     done = np.int64(0)
     while done < budget:
         while state.first_pair < state.n_pairs:
@@ -548,17 +530,9 @@ def grow(
         if state.n_pieces > 0:
             run_stage(np.int64(PARTITION), is_shared(control, work), control, symmetric, a)
         settle(
-            a.growth,
-            a.rules,
-            a.n_bins,
-            a.progress,
-            a.nodes,
-            frontier.id,
-            a.pieces,
-            a.pairs,
-            a.masks,
-            free_slots,
-        )
+            a.features, a.growth, a.rules, a.weights, a.groups, a.due, a.n_bins, a.progress,
+            a.nodes, frontier.id, a.pieces, a.pairs, a.masks, free_slots,
+        )  # fmt: skip
         if state.n_pieces > state.n_moving:  # a node of one piece is done already
             run_stage(np.int64(MOVE), is_shared(control, work), control, symmetric, a)
         done += work

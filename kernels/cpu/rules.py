@@ -1,4 +1,4 @@
-"""Rules that splits obey: monotone features, and what a split on a feature costs.
+"""Monotone features: bounds of leaf weights, and scores of cuts within them.
 
 A monotone feature: what a tree says never falls (or never rises) along it. Each node has bounds for
 the weights of all leaves below it. A cut of a monotone feature must have its sides in order, and
@@ -25,11 +25,9 @@ class Rules(NamedTuple):
     bounds: Any  # (max_nodes, 2) float64: lowest and highest weight of the leaves below each node
 
 
-def make_rules(given, max_nodes):
-    """The rules (``SplitRules`` or None) with room for so many nodes, as kernels take them."""
-    if given is None:
-        return None
-    return Rules(given.directions, np.empty((max_nodes, 2)))
+def make_rules(directions, max_nodes):
+    """The rules for these directions with room for so many nodes; None: there are none."""
+    return None if directions is None else Rules(directions, np.empty((max_nodes, 2)))
 
 
 @inlined

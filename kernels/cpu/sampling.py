@@ -5,10 +5,10 @@ import numpy as np
 from gpuboost.dtypes import SUM_BLOCK as BLOCK
 from gpuboost.dtypes import SUM_LANES as LANES
 from gpuboost.kernels.cpu._jit import atomic_add, helper, jitable, kernel, take_number
+from gpuboost.kernels.cpu.draws import choose_first, choose_some
 from gpuboost.kernels.cpu.gradients import add_up
-from gpuboost.kernels.cpu.growth import choose_some
 from gpuboost.scalar import sampling as formulas
-from gpuboost.scalar.formulas import hash32
+from gpuboost.scalar.formulas import arrival, hash32
 from gpuboost.scalar.sampling import N_BUCKETS
 
 for _function in (
@@ -206,8 +206,31 @@ def draw_features(
     """The features a tree may use, ascending."""
     allowed = np.ones(n_features, np.uint8)
     choose_some(allowed, out.shape[0], growth[0].column_key ^ np.uint32(1), allowed)
-    n = 0
+    list_marked(allowed, out)
+
+
+@kernel
+def draw_weighted_features(
+    growth,  # (1,) GROWTH, IN
+    weights,  # (n_features,) float64, IN: 0: never; infinite: always
+    out,  # (n_wanted,) int32, OUT: no more of them than weights above 0
+):
+    """The features a tree may use, drawn by weights; ascending."""
+    n_features = weights.shape[0]
+    allowed, arrivals = np.empty(n_features, np.uint8), np.empty(n_features)
+    key = growth[0].column_key ^ np.uint32(1)
     for f in range(n_features):
-        if allowed[f] != 0:
+        allowed[f] = weights[f] > 0.0
+        arrivals[f] = arrival(hash32(key, f), weights[f])
+    choose_first(allowed, arrivals, out.shape[0])
+    list_marked(allowed, out)
+
+
+@helper
+def list_marked(marks, out):
+    """Numbers of the marked entries, ascending."""
+    n = 0
+    for f in range(marks.shape[0]):
+        if marks[f] != 0:
             out[n] = f
             n += 1

@@ -135,6 +135,7 @@ def scan_node(
     n_bins,
     growth,
     rules,
+    due,
     mask,
     prefix,
     count_prefix,
@@ -167,6 +168,8 @@ def scan_node(
             scores,
         )
         score, last_bin, missing_left = best_of(scores, end0, end1)
+        if due is not None:
+            score -= due[f]
         if score > best:
             best = score
             gain = score - parent
@@ -288,6 +291,7 @@ def scan_pairs(
     absent,  # (n_features,) uint8, IN: code of values that are not stored; None if all are
     growth,  # (1,) GROWTH, IN
     rules,  # Rules, IN; None: there are none
+    due,  # (n_features,) float64, IN: what a split on a feature costs; None: nothing
     progress,  # (1,) PROGRESS, IN
     nodes,  # (max_nodes,) NODE, IN
     pairs,  # (max_pairs,) PAIR, IN
@@ -312,8 +316,8 @@ def scan_pairs(
             scan_node(
                 node, node_id, pool[node.slot],
                 count_pool[node.slot] if count_pool is not None else None, features, starts, begin,
-                end, n_bins, growth, rules, masks[2 * which + side], prefix, count_prefix, scores,
-                best_splits[2 * which + side, r],
+                end, n_bins, growth, rules, due, masks[2 * which + side], prefix, count_prefix,
+                scores, best_splits[2 * which + side, r],
             )  # fmt: skip
         task = take_number(counter)
 
@@ -328,6 +332,7 @@ def scan_level(
     absent,
     growth,
     rules,
+    due,
     progress,
     nodes,
     pairs,
@@ -372,6 +377,8 @@ def scan_level(
                 scores,
                 total,
             )
+            if due is not None:
+                gain -= due[f]  # once: all nodes take the same split
             if gain > best.gain and gain > growth[0].min_split_gain and gain > NOISE * size:
                 # j: where the feature stands in the list
                 set_split(best, gain, j, f, last_bin, missing_left)

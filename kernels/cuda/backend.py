@@ -447,16 +447,21 @@ class CudaBackend:
             self.kernels.launch("partition", kernel, (n_tiles,), threads, arguments)
         return out, count
 
-    def draw_features(self, n_features: int, growth: DeviceArray, out: DeviceArray) -> None:
-        """Features of one tree."""
+    def draw_features(
+        self,
+        n_features: int,
+        growth: DeviceArray,
+        out: DeviceArray,
+        weights: DeviceArray | None = None,
+    ) -> None:
+        """Features of one tree, each alike or by weights."""
         mask = self._scratch("feature_mask", (n_features,), np.uint8)
-        self.kernels.launch(
-            "growth",
-            "draw_features",
-            (1,),
-            (32,),
-            (growth, out, mask, np.int32(n_features), np.int32(out.size)),
-        )
+        name, args = "draw_features", [growth, out, mask]
+        if weights is not None:
+            arrivals = self._scratch("feature_arrivals", (n_features,), np.float64)
+            name, args = "draw_weighted_features", [growth, weights, out, mask, arrivals]
+        numbers = np.int32(n_features), np.int32(out.size)
+        self.kernels.launch("growth", name, (1,), (32,), (*args, *numbers))
 
     # --- growth
 

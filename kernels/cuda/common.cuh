@@ -330,15 +330,130 @@ __device__ __forceinline__ void choose_some(u8* mask, int n, int n_wanted, u32 k
     }
 }
 
+// How many marked entries have arrived; by a warp, whose lanes have the entries that they marked.
+__device__ __forceinline__ int count_until(
+    const u8* mask, const double* arrivals, int n, double limit)
+{
+    int count = 0;
+    for (int j = threadIdx.x & (WARP - 1); j < n; j += WARP)
+        count += mask[j] != 0 && arrivals[j] <= limit;
+    return warp_sum(count);
+}
+
+// Keep the n_wanted marked entries that arrive first, of equal ones the lowest; by a warp.
+__device__ __forceinline__ void choose_first(
+    u8* mask, const double* arrivals, int n, int n_wanted)
+{
+    const int lane = threadIdx.x & (WARP - 1);
+    const u32 below = (1u << lane) - 1;
+    double last = 0.0;
+    int n_marked = 0;
+    for (int j = lane; j < n; j += WARP)
+        if (mask[j] != 0) {
+            n_marked += 1;
+            last = fmax(last, arrivals[j]);
+        }
+    for (int distance = WARP / 2; distance > 0; distance /= 2)
+        last = fmax(last, __shfl_xor_sync(FULL_WARP, last, distance));
+    if (warp_sum(n_marked) <= n_wanted) return;
+    double low = -1.0, high = last;  // too few have arrived by the one, enough by the other
+    while (true) {
+        const double middle = 0.5 * (low + high);
+        if (middle <= low || middle >= high) break;
+        const int n_there = count_until(mask, arrivals, n, middle);
+        if (n_there >= n_wanted) high = middle;
+        else low = middle;
+        if (n_there == n_wanted) break;
+    }
+    int room = n_wanted - count_until(mask, arrivals, n, low);
+    for (int start = 0; start < n; start += WARP) {
+        const int j = start + lane;
+        const bool marked = j < n && mask[j] != 0;
+        const bool early = marked && arrivals[j] <= low;
+        const bool next = marked && !early && arrivals[j] <= high;
+        const u32 all = __ballot_sync(FULL_WARP, next);
+        if (j < n) mask[j] = early || (next && __popc(all & below) < room);
+        room -= __popc(all);
+    }
+}
+
+// A random time: see gpuboost/scalar/formulas.py.
+__device__ __forceinline__ double arrival(u32 word, double weight) {
+    return -natural_log(((double)word + 0.5) * 2.3283064365386963e-10) / weight;
+}
+
+// What draws of features for levels and nodes go by besides their number: see kernels/cpu/draws.py.
+// Only read if the fit has WEIGHTED or GROUPED features.
+struct Draws {
+    const int* features;    // [n_used]: those of the tree
+    const double* weights;  // [n_features]
+    double* arrivals;       // [2 * max_pairs][n_used]
+    const u64* of_feature;  // [n_features][n_words]: groups of each feature
+    u64* of_node;           // [max_nodes][n_words]: of each node, or of each level
+    int n_words;
+};
+
+__device__ __forceinline__ void draw(
+    u8* mask, int child, int n_used, int n_wanted, u32 key, const Draws& draws)
+{
+    if (!WEIGHTED) {
+        choose_some(mask, n_used, n_wanted, key);
+        return;
+    }
+    double* arrivals = draws.arrivals + (i64)child * n_used;
+    for (int j = threadIdx.x & (WARP - 1); j < n_used; j += WARP)
+        arrivals[j] = arrival(hash32(key, j), draws.weights[draws.features[j]]);
+    choose_first(mask, arrivals, n_used, n_wanted);
+}
+
+// Drop the features that no group of a path holds: one that ends with a split on a feature, under a
+// node or level that stands in the given row. Returns how many are left, and notes the groups of
+// the child in its own row if there is one.
+__device__ __forceinline__ int keep_allowed(
+    u8* mask, int n_used, const Draws& draws, int parent_row, int feature, int row)
+{
+    const int lane = threadIdx.x & (WARP - 1), n_words = draws.n_words;
+    const u64* before = draws.of_node + (i64)parent_row * n_words;
+    const u64* last = draws.of_feature + (i64)feature * n_words;
+    int n = 0;
+    for (int j = lane; j < n_used; j += WARP) {
+        const u64* own = draws.of_feature + (i64)draws.features[j] * n_words;
+        u64 shared = 0;
+        for (int w = 0; w < n_words; w++) shared |= own[w] & before[w] & last[w];
+        if (shared == 0) mask[j] = 0;
+        n += mask[j] != 0;
+    }
+    if (row >= 0)
+        for (int w = lane; w < n_words; w += WARP)
+            draws.of_node[(i64)row * n_words + w] = before[w] & last[w];
+    return warp_sum(n);
+}
+
 // Features a child may use: some of the tree's for its level, some of those for itself. By a warp.
+// parent: its node, -1 for the root; feature: of the split above.
 __device__ __forceinline__ void draw_columns(
-    const Growth& p, int level, int node, int child, u8* masks, int n_used)
+    const Growth& p, int level, int node, int parent, int feature, int child, u8* masks, int n_used,
+    const Draws& draws)
 {
     u8* mask = masks + (i64)child * n_used;
     for (int j = threadIdx.x & (WARP - 1); j < n_used; j += WARP) mask[j] = 1;
-    choose_some(mask, n_used, p.level_features, hash32(p.column_key, 2 * level));
+    draw(mask, child, n_used, p.level_features, hash32(p.column_key, 2 * level), draws);
+    int n_wanted = p.node_features;
+    if (GROUPED) {
+        i64 n_allowed = p.level_features;
+        if (parent < 0)  // every group holds the empty path
+            for (int w = threadIdx.x & (WARP - 1); w < draws.n_words; w += WARP)
+                draws.of_node[w] = ~0ull;
+        else if (p.order == SYMMETRIC)  // all children of the level have one path
+            n_allowed = keep_allowed(mask, n_used, draws, level - 1, feature,
+                child == 0 ? level : -1);
+        else
+            n_allowed = keep_allowed(mask, n_used, draws, parent, feature, node);
+        const i64 n_all = p.level_features;
+        n_wanted = max(1, (int)((2 * n_wanted * n_allowed + n_all) / (2 * n_all)));
+    }
     if (p.node_features < p.level_features)
-        choose_some(mask, n_used, p.node_features, hash32(p.column_key, 2 * node + 1));
+        draw(mask, child, n_used, n_wanted, hash32(p.column_key, 2 * node + 1), draws);
 }
 
 // Whether the children of a chosen node stay leaves, whatever their rows.

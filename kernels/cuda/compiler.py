@@ -65,8 +65,15 @@ SHARED = {
 }
 
 
-def source(name, group_features, count_rows, constrained=False, sparse=False):
-    """The whole text of a file: constants, records, common code, kernels."""
+#: Rules of a fit that are compiled only for fits that have them.
+RULES = ("constrained", "weighted", "grouped", "penalized")
+
+
+def source(name, group_features, count_rows, rules=(), sparse=False):
+    """The whole text of a file: constants, records, common code, kernels.
+
+    ``rules`` are some of ``RULES``.
+    """
     constants = {
         **THREADS,
         "N_CODES": N_CODES,
@@ -93,7 +100,7 @@ def source(name, group_features, count_rows, constrained=False, sparse=False):
         "SQRT_HALF": SQRT_HALF,
         "GROUP_FEATURES": group_features,
         "COUNT_ROWS": int(count_rows),
-        "CONSTRAINED": int(constrained),
+        **{rule.upper(): int(rule in rules) for rule in RULES},
         "SPARSE": int(sparse),
     }
     defines = "".join(f"#define {key} {value}\n" for key, value in constants.items())
@@ -106,9 +113,9 @@ def _read(file):
 
 
 @functools.cache
-def module(name, group_features, count_rows, constrained, sparse, device_id):
+def module(name, group_features, count_rows, rules, sparse, device_id):
     """A compiled file for one device."""
-    text = source(name, group_features, count_rows, constrained, sparse)
+    text = source(name, group_features, count_rows, rules, sparse)
     with cupy().cuda.Device(device_id):
         return cupy().RawModule(code=text, options=OPTIONS)
 
@@ -116,8 +123,8 @@ def module(name, group_features, count_rows, constrained, sparse, device_id):
 class Kernels:
     """All kernels for one layout of the codes, by name."""
 
-    def __init__(self, group_features, count_rows, device_id, constrained=False, sparse=False):
-        self._layout = group_features, count_rows, constrained, sparse, device_id
+    def __init__(self, group_features, count_rows, device_id, rules=(), sparse=False):
+        self._layout = group_features, count_rows, tuple(rules), sparse, device_id
         self._functions = {}
         self._shared_room = {}  # of each kernel: bytes that it may ask for
 

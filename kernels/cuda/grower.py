@@ -66,13 +66,14 @@ class CudaGrower:
         rules: SplitRules | None,
     ) -> None:
         cp = cupy()
+        rules = SplitRules() if rules is None else rules
         self.limits, self.group_features, self.sparse = limits, group_features, binned.sparse
         self.bins = binned.columns if self.sparse else binned.by_rows
         self.n_features, self.n_used = len(binned.n_bins), limits.tree_features
         self.n_rows = binned.n_rows
         self.masked = limits.sample_columns
         self.kernels = Kernels(
-            group_features, limits.count_rows, device.id, rules is not None, self.sparse
+            group_features, limits.count_rows, device.id, _names_of(rules), self.sparse
         )
         attributes = device.attributes
         self.n_multiprocessors = attributes["MultiProcessorCount"]
@@ -92,6 +93,7 @@ class CudaGrower:
         n_splits = self.n_used if limits.order == SYMMETRIC else 2 * self.max_pairs * self.n_chunks
         self.max_kept = max(2, min(KEPT_TREES, KEPT_BYTES // (max_nodes * NODE.itemsize)))
         # a sparse matrix: the last feature has the sum of all rows
+        n_words = 1 if rules.groups is None else rules.groups.shape[1]
         pool_shape = (self.n_slots, self.n_features + self.sparse, N_CODES)
         plan = {
             "rows": ((2, self.n_rows), ROW),
@@ -117,7 +119,15 @@ class CudaGrower:
             "depth_end": ((limits.max_leaves,), np.int32),
             "sums": ((max_nodes, 2), FINE),
             "values": ((max_nodes,), np.float64),
-            "bounds": ((1 if rules is None else max_nodes, 2), np.float64),
+            "bounds": ((1 if rules.directions is None else max_nodes, 2), np.float64),
+            "arrivals": (
+                (
+                    2 * self.max_pairs if self.masked and rules.feature_weights is not None else 1,
+                    self.n_used,
+                ),
+                np.float64,
+            ),
+            "groups_of_node": ((1 if rules.groups is None else max_nodes, n_words), np.uint64),
             "kept_nodes": ((self.max_kept, max_nodes), NODE),
             "kept_values": ((self.max_kept, max_nodes), np.float64),
             "kept_cover": ((self.max_kept, max_nodes), np.float64),
@@ -129,12 +139,22 @@ class CudaGrower:
             self.state, self.pairs, self.built, self.built_tiles, self.ranks,
             self.chosen, self.chosen_tiles, self.n_left, self.tile_lefts,
             self.free_slots, self.used, self.leaves, self.leaf_tiles, self.by_depth,
-            self.depth_end, self.sums, self.values, self.bounds, self.kept_nodes, self.kept_values,
-            self.kept_cover, self.kept_sizes,
+            self.depth_end, self.sums, self.values, self.bounds, self.arrivals, self.groups_of_node,
+            self.kept_nodes, self.kept_values, self.kept_cover, self.kept_sizes,
         ) = (cp.empty(shape, dtype) for shape, dtype in plan.values())  # fmt: skip
         self.n_bins = cp.asarray(binned.n_bins)
-        self.constrained = rules is not None
-        self.directions = cp.asarray(np.zeros(1, np.int32) if rules is None else rules.directions)
+        self.constrained = rules.directions is not None
+        self.n_words = np.int32(n_words)
+        # what is not there is not read
+        self.directions, self.weights, self.groups_of_feature, self.due = (
+            cp.asarray(np.zeros(1, dtype) if array is None else array)
+            for array, dtype in (
+                (rules.directions, np.int32),
+                (rules.feature_weights, np.float64),
+                (rules.groups, np.uint64),
+                (rules.costs, np.float64),
+            )
+        )
         self.absent = self.bins[len(self.bins) - self.n_features :]  # read if it is sparse
         self.fetched: list[BoostedTree] = []
         self.graph: Any = None  # False: the next tree is recorded
@@ -187,7 +207,8 @@ class CudaGrower:
         self._launch("growth", "start_tree", 2 * self.n_multiprocessors, "PARTITION_THREADS", (
             rows, count, features, self.nodes, self.state, growth, self.pairs, self.ranks,
             self.built, self.built_tiles, self.free_slots, self.masks, self.used, self.rows,
-            self.pool, self.count_pool, self.bounds, np.int32(self.n_slots), *numbers,
+            self.pool, self.count_pool, self.bounds, *self._draws(), np.int32(self.n_slots),
+            *numbers,
         ))  # fmt: skip
         self._build_and_scan(features, gh, growth)
         for step in range(self.limits.max_steps):
@@ -208,11 +229,16 @@ class CudaGrower:
                 self.bins, self.rows, self.nodes, self.state, growth, self.pairs, self.ranks,
                 self.chosen, self.chosen_tiles, self.tile_lefts, self.n_left, self.free_slots,
                 self.masks, self.built, self.built_tiles, self.n_bins, self.directions,
-                self.bounds, np.int64(self.n_rows), np.int32(self.n_used),
-                np.int32(self.tile_rows), np.int32(self.masked),
+                self.bounds, self.due, features, *self._draws(), np.int64(self.n_rows),
+                np.int32(self.n_used), np.int32(self.tile_rows), np.int32(self.masked),
             ))  # fmt: skip
             if step + 1 < self.limits.max_steps:
                 self._build_and_scan(features, gh, growth)
+
+    def _draws(self) -> tuple[Any, ...]:
+        """What draws of features go by, besides the features of the tree."""
+        groups = self.groups_of_feature, self.groups_of_node, self.n_words
+        return self.weights, self.arrivals, *groups
 
     def _build(self, gh: DeviceArray) -> None:
         """Histograms of the nodes that are due."""
@@ -245,6 +271,7 @@ class CudaGrower:
             self.best_splits,
             self.directions,
             self.bounds,
+            self.due,
             self.absent,
         )
         if self.limits.order == SYMMETRIC:
@@ -405,6 +432,17 @@ class CudaGrower:
             for t, size in enumerate(sizes)
         ]
         self.n_kept = 0
+
+
+def _names_of(rules: SplitRules) -> tuple[str, ...]:
+    """Which rules there are, by their names in ``compiler.RULES``."""
+    given = {
+        "constrained": rules.directions,
+        "weighted": rules.feature_weights,
+        "grouped": rules.groups,
+        "penalized": rules.costs,
+    }
+    return tuple(name for name, array in given.items() if array is not None)
 
 
 def check_memory(

@@ -24,6 +24,8 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) start_tree(
     u8* used,              // [n_features]
     int* rows,             // [2][n_rows]
     i64* pool, int* count_pool, double* bounds,
+    const double* weights, double* arrivals, const u64* groups_of_feature, u64* groups_of_node,
+    int n_words,           // these five: see Draws
     int n_slots, int n_used, int n_features, int tile_rows, int masked)
 {
     const int n = *n_tree_rows;
@@ -41,7 +43,9 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) start_tree(
     for (int f = threadIdx.x; f < n_features; f += blockDim.x) used[f] = 0;
     __syncthreads();
     for (int j = threadIdx.x; j < n_used; j += blockDim.x) used[features[j]] = 1;
-    if (masked && threadIdx.x < WARP) draw_columns(*growth, 0, 0, 0, masks, n_used);
+    if (masked && threadIdx.x < WARP)
+        draw_columns(*growth, 0, 0, -1, -1, 0, masks, n_used,
+            {features, weights, arrivals, groups_of_feature, groups_of_node, n_words});
     if (threadIdx.x != 0) return;
     if (CONSTRAINED) {  // the root's leaves may have any weight
         bounds[0] = no_split();
@@ -319,13 +323,9 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) choose(
     }
 }
 
-// Features of one tree, ascending; one warp.
-extern "C" __global__ void __launch_bounds__(WARP, 1) draw_features(
-    const Growth* growth, int* out, u8* mask, int n_features, int n_wanted)
-{
+// Numbers of the marked features, ascending; one warp, whose lanes have those that they marked.
+__device__ __forceinline__ void list_marked(const u8* mask, int n_features, int* out) {
     const int lane = threadIdx.x;
-    for (int f = lane; f < n_features; f += WARP) mask[f] = 1;
-    choose_some(mask, n_features, n_wanted, growth->column_key ^ 1u);
     int n = 0;
     for (int start = 0; start < n_features; start += WARP) {
         const int f = start + lane;
@@ -333,4 +333,27 @@ extern "C" __global__ void __launch_bounds__(WARP, 1) draw_features(
         if (kept >> lane & 1) out[n + __popc(kept & ((1u << lane) - 1))] = f;
         n += __popc(kept);
     }
+}
+
+// Features of one tree, ascending; one warp.
+extern "C" __global__ void __launch_bounds__(WARP, 1) draw_features(
+    const Growth* growth, int* out, u8* mask, int n_features, int n_wanted)
+{
+    for (int f = threadIdx.x; f < n_features; f += WARP) mask[f] = 1;
+    choose_some(mask, n_features, n_wanted, growth->column_key ^ 1u);
+    list_marked(mask, n_features, out);
+}
+
+// The same by weights: 0 means never, infinite always.
+extern "C" __global__ void __launch_bounds__(WARP, 1) draw_weighted_features(
+    const Growth* growth, const double* weights, int* out, u8* mask, double* arrivals,
+    int n_features, int n_wanted)
+{
+    const u32 key = growth->column_key ^ 1u;
+    for (int f = threadIdx.x; f < n_features; f += WARP) {
+        mask[f] = weights[f] > 0.0;
+        arrivals[f] = arrival(hash32(key, f), weights[f]);
+    }
+    choose_first(mask, arrivals, n_features, n_wanted);
+    list_marked(mask, n_features, out);
 }

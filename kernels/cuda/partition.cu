@@ -44,8 +44,8 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) count_lefts(
 __device__ __forceinline__ void settle(
     Node* nodes, State* state, const Growth* growth, Pair* pairs, u64* ranks, const int* chosen,
     const int* n_left, int* free_slots, u8* masks, int* built, int* built_tiles,
-    const int* n_bins, const int* directions, double* bounds, int n_used, int tile_rows,
-    int masked, int* warp_sums)
+    const int* n_bins, const int* directions, double* bounds, double* due, const Draws& draws,
+    int n_used, int tile_rows, int masked, int* warp_sums)
 {
     // the tree is finished, and choose has said that nothing is due
     if (state->n_chosen == 0) return;
@@ -79,6 +79,7 @@ __device__ __forceinline__ void settle(
             nodes[left_id + 1] = child;
             ranks[left_id] = ranks[left_id + 1] = 0;
             if (CONSTRAINED) hand_down(directions, bounds, parent, chosen[c], n_bins, p);
+            if (PENALIZED) due[parent.split.feature] = 0.0;  // paid
             if (goes_on) {
                 const bool left_is_small = n_left[c] <= child.end - child.begin;
                 const Pair pair = {left_is_small ? left_id : left_id + 1,
@@ -101,7 +102,9 @@ __device__ __forceinline__ void settle(
         for (int child = threadIdx.x / WARP; child < 2 * n_pairs; child += blockDim.x / WARP) {
             const int id = child & 1 ? pairs[child / 2].large : pairs[child / 2].small;
             const int level = p.order == SYMMETRIC ? before.level : nodes[id].depth;
-            draw_columns(p, level, id, child, masks, n_used);
+            const int parent = chosen[(id - before.n_nodes) / 2];
+            draw_columns(p, level, id, parent, nodes[parent].split.feature, child, masks, n_used,
+                draws);
         }
     // parents whose children are leaves still have a histogram; slots have been taken from the
     // stack before any goes back to it
@@ -124,13 +127,18 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) divide_nodes(
     const u8* bins, int* rows, Node* nodes, State* state, const Growth* growth, Pair* pairs,
     u64* ranks, const int* chosen, const int* chosen_tiles, const int* tile_lefts,
     const int* n_left, int* free_slots, u8* masks, int* built, int* built_tiles,
-    const int* n_bins, const int* directions, double* bounds, i64 n_rows, int n_used,
-    int tile_rows, int masked)
+    const int* n_bins, const int* directions, double* bounds,
+    double* due,  // [n_features], as in scan_pairs
+    const int* features, const double* weights, double* arrivals, const u64* groups_of_feature,
+    u64* groups_of_node, int n_words,  // these six: see Draws
+    i64 n_rows, int n_used, int tile_rows, int masked)
 {
     __shared__ int warp_sums[PARTITION_WARPS];
     if (blockIdx.x == 0) {
         settle(nodes, state, growth, pairs, ranks, chosen, n_left, free_slots, masks, built,
-            built_tiles, n_bins, directions, bounds, n_used, tile_rows, masked, warp_sums);
+            built_tiles, n_bins, directions, bounds, due,
+            {features, weights, arrivals, groups_of_feature, groups_of_node, n_words}, n_used,
+            tile_rows, masked, warp_sums);
         return;
     }
     const int n_chosen = state->n_chosen, n_tiles = chosen_tiles[n_chosen];

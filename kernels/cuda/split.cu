@@ -117,6 +117,7 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
     Split* best_splits,   // [2 * max_pairs][gridDim.y]
     const int* directions,  // [n_features], not read if nothing is constrained
     const double* bounds,   // [max_nodes][2], the same
+    const double* due,    // [n_features], not read if PENALIZED is 0: what a feature costs
     const u8* absent,     // [n_features]: code of values that are not stored, if X is sparse
     int n_used,
     int n_features,
@@ -178,8 +179,9 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
             const int id = side == 0 ? pair.small : pair.large;
             const Node& node = nodes[id];
             i64 left, missing;
-            const Best of_feature = scan_feature(cells[side], counts[side], n_bins[f], totals[side],
+            Best of_feature = scan_feature(cells[side], counts[side], n_bins[f], totals[side],
                 node.end - node.begin, p, limits_of(directions, bounds, id, f), left, missing);
+            if (PENALIZED) of_feature.score -= due[f];
             // features ascend: the lowest of equals stays
             if (of_feature.score > best[side].score) {
                 best[side] = of_feature;
@@ -232,7 +234,7 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
     i64* pool,
     int* count_pool,
     Split* best_splits,  // [n_used]
-    const int* directions, const double* bounds,  // as in scan_pairs
+    const int* directions, const double* bounds, const double* due,  // as in scan_pairs
     const u8* absent,    // [n_features]: code of values that are not stored, if X is sparse
     int n_features,
     int masked)
@@ -349,9 +351,11 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
     Split out = {};
     out.feature = -1;
     const bool allowed = !masked || masks[j] != 0;
-    if (allowed && best.score > 0.0 && best.score > p.min_split_gain
-        && best.score > NOISE * (size + fabs(best.score))) {
-        out.gain = best.score;
+    // the cost is due once: all nodes take the same split
+    const double gain_of_level = PENALIZED ? best.score - due[f] : best.score;
+    if (allowed && gain_of_level > 0.0 && gain_of_level > p.min_split_gain
+        && gain_of_level > NOISE * (size + fabs(best.score))) {
+        out.gain = gain_of_level;
         out.feature = f;
         out.bin = best.key >> 1;
         out.missing_left = missing_somewhere ? best.key & 1 : heavier_left;

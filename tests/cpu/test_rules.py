@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from gpuboost.dtypes import GROWTH, NODE
-from gpuboost.exchange import SplitRules
 from gpuboost.kernels.cpu import rules
 from gpuboost.kernels.cpu._jit import exposed
 from gpuboost.kernels.cpu.scores import NO_SPLIT, score_cuts
@@ -83,7 +82,7 @@ def family(split_bin, feature=0):
     ],
 )
 def test_the_middle_between_the_sides_bounds_both(direction, split_bin, left, right):
-    own = rules.make_rules(SplitRules(np.array([direction], np.int32)), 3)
+    own = rules.make_rules(np.array([direction], np.int32), 3)
     own.bounds[0] = -5.0, 5.0
     hand_down = exposed(rules.hand_down)
     hand_down(own, growth_record(), family(split_bin), 0, np.array([3], np.int32))
@@ -91,7 +90,7 @@ def test_the_middle_between_the_sides_bounds_both(direction, split_bin, left, ri
 
 
 def test_the_root_is_free():
-    own = rules.make_rules(SplitRules(np.zeros(1, np.int32)), 1)
+    own = rules.make_rules(np.zeros(1, np.int32), 1)
     exposed(rules.begin_rules)(own)
     assert own.bounds.tolist() == [[-np.inf, np.inf]]
 

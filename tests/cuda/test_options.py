@@ -85,6 +85,10 @@ BOOSTING = [
     {"colsample_bylevel": 0.5},
     {"colsample_bynode": 0.5},
     {"monotone_constraints": {0: -1, 2: 1}},
+    {"interaction_constraints": [[0, 1], [2, 5]]},
+    {"interaction_constraints": "no_interactions"},
+    {"feature_weights": [0, 1, 2, 1, 1, 5], "colsample_bynode": 0.5},
+    {"feature_penalties": {0: 500.0, 2: 5.0}},
     {"early_stopping_rounds": 1, "learning_rate": 1.0, "n_estimators": 8},
     {"eval_metric": "mae"},
     {"eval_metric": "error"},
@@ -206,6 +210,14 @@ TOGETHER = {
         {"monotone_constraints": {7: 1}},
         {"monotone_constraints": [1, 0]},
         {"monotone_constraints": {0: 2}},
+        {"interaction_constraints": [[0, "age"]]},
+        {"interaction_constraints": [[0, 7]]},
+        {"interaction_constraints": [[0], []]},
+        {"feature_weights": [1, 0]},
+        {"feature_weights": {0: -1}},
+        {"feature_weights": [0, 0, 0, 0, 0, 0]},
+        {"feature_penalties": {7: 1.0}},
+        {"feature_penalties": {0: float("inf")}},
     ],
     "Decision trees": [
         {"max_bins": 16, "splitter": "exact"},
@@ -471,6 +483,9 @@ NAMES_OF_OPTIONS = {
     "bynode": "`colsample_bynode`",
     "early": "`early_stopping_rounds`",
     "monotone": "`monotone_constraints`",
+    "interactions": "`interaction_constraints`",
+    "of weights": "`feature_weights`",
+    "penalties": "`feature_penalties`",
 }
 
 

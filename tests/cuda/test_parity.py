@@ -21,6 +21,9 @@ OPTIONS = {
     "bynode": {"colsample_bynode": 0.6},
     "early": {"early_stopping_rounds": 1},
     "monotone": {"monotone_constraints": {0: 1, 6: -1, 11: 1}},
+    "interactions": {"interaction_constraints": [[0, 6, 11, 2], [0, 3, 4], [6, 7, 11]]},
+    "of weights": {"feature_weights": {0: 3.0, 5: 0.0, 6: 7.5}, "colsample_bynode": 0.5},
+    "penalties": {"feature_penalties": {0: 1.0, 6: 20.0, 3: 2.0, 5: 1e3}},
 }
 #: How many classes options are for, if not for all of 0 (numbers), 2 and 5.
 CLASSES = {"monotone": (0, 2)}

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from gpuboost.data.feature_options import monotone_directions
+from gpuboost.data.feature_options import (
+    feature_costs,
+    feature_weights,
+    groups_as_bits,
+    interaction_groups,
+    monotone_directions,
+)
 
 NAMES = ["age", "size", "rooms"]
 
@@ -52,3 +58,51 @@ def test_bad_directions_are_named(case):
 def test_names_need_named_columns():
     with pytest.raises(ValueError, match="names the feature 'age', but the columns of X have no"):
         monotone_directions({"age": 1}, None, 3)
+
+
+@pytest.mark.parametrize("given", [{"age": 4, 2: 0}, [4, 1, 0], np.array([4, 1, 0], np.float32)])
+def test_weights_are_shares_of_the_largest(given):
+    assert feature_weights(given, NAMES, 3).tolist() == [1.0, 0.25, 0.0]
+    assert feature_costs(given, NAMES, 3)[[0, 2]].tolist() == [4.0, 0.0]
+
+
+def test_what_is_not_mentioned_weighs_1_and_costs_nothing():
+    assert feature_weights({"size": 2}, NAMES, 3).tolist() == [0.5, 1.0, 0.5]
+    assert feature_weights(None, NAMES, 3).tolist() == [1.0, 1.0, 1.0]
+    assert feature_costs({"size": 2}, NAMES, 3).tolist() == [0.0, 2.0, 0.0]
+    assert feature_costs(None, NAMES, 3).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_the_lightest_weights_are_still_weights():
+    weights = feature_weights([1e300, 1e-300, 0.0], None, 3)
+    assert weights[0] == 1.0 and weights[1] > 0 and weights[2] == 0
+    assert np.isfinite(1 / weights[1])
+
+
+@pytest.mark.parametrize(
+    ("given", "groups"),
+    [
+        ([["age", 1]], [{0, 1}, {2}]),
+        ([{0}, (1, 2)], [{0}, {1, 2}]),
+        ([[0, 1], ["rooms", 1]], [{0, 1}, {1, 2}]),
+        ((), [{0, 1, 2}]),
+        ("pairwise", [{0, 1}, {0, 2}, {1, 2}]),
+        ("no_interactions", [{0}, {1}, {2}]),
+    ],
+)
+def test_groups_of_features(given, groups):
+    assert interaction_groups(given, NAMES, 3) == groups
+
+
+def test_groups_as_bits():
+    groups = [{0, 1}] + [{2}] * 70 + [{1}]
+    bits = groups_as_bits(groups, 3)
+    assert bits.shape == (3, 2) and bits.dtype == np.uint64
+    for number, group in enumerate(groups):
+        has = bits[:, number // 64] >> np.uint64(number % 64) & np.uint64(1)
+        assert set(np.flatnonzero(has)) == group
+
+
+def test_one_feature_is_one_group():
+    for short in ("pairwise", "no_interactions"):
+        assert interaction_groups(short, None, 1) == [{0}]

@@ -38,7 +38,8 @@ OF_ALL_KERNELS = (
     "cuts of columns, weighted", "codes and their borders", "rows taken", "gradients, log_loss",
     "gradients of groups", "metric auc", "metric logloss", "metric mlogloss", "predictions",
     "leaves, out-of-bag sums and medians", "GPUBoostClassifier, five, symmetric",
-    "boosting, columns drawn", "boosting, rows drawn", "boosting, sparse matrix, leafwise",
+    "boosting, columns drawn", "boosting, rules of features, symmetric", "boosting, rows drawn",
+    "boosting, sparse matrix, leafwise",
     "tree, many rows", "tree, categories", "tree, cuts in the middle", "RandomForestRegressor",
 )  # fmt: skip
 

@@ -75,3 +75,14 @@ def test_a_node_may_be_split():
     ones = [formulas.may_be_split(n, d, 3, 10, 4) for n, d in zip(n_rows, depth, strict=True)]
     assert ones == expected
     assert formulas.may_be_split(8, 0, 3, 2, 4) and not formulas.may_be_split(7, 0, 3, 2, 4)
+
+
+def test_times_of_arrival_are_exponential_with_their_weight_as_rate():
+    words = (np.arange(2**12, dtype=np.uint64) << np.uint64(20)) + np.uint64(2**19)
+    for weight in (0.5, 1.0, 8.0):
+        times = np.array([formulas.arrival(int(word), weight) for word in words])
+        assert times.mean() == pytest.approx(1 / weight, rel=0.01)
+        np.testing.assert_allclose((times > 1 / weight).mean(), np.exp(-1), atol=1e-3)
+    extremes = [formulas.arrival(word, 1.0) for word in (0, 2**32 - 1)]
+    assert 0 < extremes[1] < extremes[0] < np.inf
+    assert formulas.arrival(5, np.inf) == 0.0
