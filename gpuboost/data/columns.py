@@ -194,6 +194,10 @@ class FrameColumns(Columns):
         return cls(frame, x) if isinstance(frame, nw.DataFrame) else None
 
     @cached_property
+    def _dtypes(self) -> list[Any]:
+        return list(self.frame.schema.values())
+
+    @cached_property
     def _series(self) -> list[Any]:
         return list(self.frame.iter_columns())
 
@@ -207,7 +211,7 @@ class FrameColumns(Columns):
 
         Not of Arrow: narwhals takes seven times as long for it as columns, one by one (2026-11).
         """
-        dtypes = set(self.frame.schema.values())
+        dtypes = set(self._dtypes)
         dtype = str(next(iter(dtypes), ""))
         is_slow = self.frame.implementation.is_pyarrow()
         if is_slow or len(dtypes) != 1 or dtype not in ("Float32", "Float64"):
@@ -217,14 +221,13 @@ class FrameColumns(Columns):
 
     def holds(self, f: int) -> str:
         """By the dtype of the column; objects by what they are."""
-        import narwhals.stable.v2 as nw
-
-        series = self._series[f]
-        dtype = series.dtype
-        if dtype == nw.Boolean:
-            return BOOLEAN
+        dtype = self._dtypes[f]
         if dtype.is_numeric():
             return NUMBER
+        import narwhals.stable.v2 as nw
+
+        if dtype == nw.Boolean:
+            return BOOLEAN
         by_dtype = {
             nw.Date: DATE, nw.Datetime: DATE, nw.Time: TIME, nw.Duration: DURATION,
             nw.Categorical: CATEGORY, nw.Enum: CATEGORY,
@@ -233,6 +236,7 @@ class FrameColumns(Columns):
             if dtype == kind:
                 return what
         if dtype == nw.String:  # pandas: also a column of objects without any value
+            series = self._series[f]
             return EMPTY if series.null_count() == len(series) else TEXT
         if dtype in (nw.Object, nw.Unknown):
             return _held_by_objects(self._known(f)[1].to_list(), self.called(f))

@@ -10,6 +10,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 import gpuboost as gb
 
@@ -22,6 +25,9 @@ ALL = {
     if hasattr(getattr(gb, name), "fit")
 }
 each = pytest.mark.parametrize("name", ALL)
+of_categories = pytest.mark.parametrize(
+    "name", [name for name in ALL if "categorical_features" in ALL[name].get_params()]
+)
 
 NUMBERS = {
     "a": RNG.integers(0, 5, ROWS).astype(float),
@@ -146,3 +152,128 @@ def test_a_matrix_of_float32_is_not_copied(kind):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < x.nbytes // 4 * 2 + 100 * len(x)
+
+
+# --- categories
+
+LETTERS = np.array(["b", "a", "d", "c"], dtype=object)[RNG.integers(0, 4, ROWS)]
+NUMBERED = np.searchsorted(["a", "b", "c", "d"], LETTERS.astype(str))
+IN_C = (LETTERS == "c").astype(int)
+
+
+@of_categories
+def test_one_model_from_categories_however_they_are_given(name):
+    size = NUMBERS["a"]
+    text = pd.DataFrame({"letter": LETTERS, "size": size})
+    backwards = pd.Categorical(LETTERS, categories=["d", "c", "b", "a", "unused"])
+    tables = [
+        text,
+        text.astype({"letter": "string"}),
+        text.assign(letter=backwards),
+        pl.DataFrame({"letter": LETTERS, "size": size}),
+        pl.DataFrame({"letter": pl.Series(LETTERS, dtype=pl.Categorical), "size": size}),
+        pl.DataFrame({"letter": pl.Series(LETTERS, dtype=pl.Enum(list("dcba"))), "size": size}),
+        pa.table({"letter": pa.array(LETTERS).dictionary_encode(), "size": size}),
+        text.to_numpy(),
+        text.to_numpy().tolist(),
+        text.assign(letter=pd.Categorical(NUMBERED)),
+    ]
+    models = [model_of(name).fit(table, IN_C) for table in tables]
+    coded = np.column_stack([NUMBERED, size])
+    models += [
+        model_of(name, categorical_features=chosen).fit(coded, IN_C)
+        for chosen in ([0], [True, False], np.array([0]), -2)
+    ]
+    assert len({model.fingerprint() for model in models}) == 1
+    for table in tables[:7]:
+        np.testing.assert_array_equal(models[0].predict(table), models[-1].predict(coded))
+    assert models[0].features_["letter"].kind == "category (text)"
+    ordered = model_of(name, categorical_features=None).fit(coded, IN_C)
+    assert ordered.fingerprint() != models[0].fingerprint()
+
+
+@of_categories
+def test_whole_numbers_in_text_are_in_the_order_of_numbers(name):
+    numbers = pd.DataFrame({"n": NUMBERED * 9})
+    model = model_of(name, categorical_features=["n"]).fit(numbers, IN_C)
+    text = numbers.astype(str)
+    assert model_of(name).fit(text, IN_C).fingerprint() == model.fingerprint()
+    with pytest.raises(ValueError, match="column 'n' holds text, and held numbers"):
+        model.predict(text)
+
+
+@of_categories
+def test_new_categories_are_missing_or_an_error(name):
+    table = pd.DataFrame({"letter": LETTERS})
+    new, gone = table.assign(letter="z"), table.assign(letter=None)
+    model = model_of(name).fit(table, IN_C)
+    np.testing.assert_array_equal(model.predict(new), model.predict(gone))
+    model.set_params(unknown_category="error")
+    with pytest.raises(
+        ValueError,
+        match="column 'letter' of X has a category that training has "
+        r"not seen: 'z' \(1 such\); unknown_category='missing' takes it",
+    ):
+        model.predict(new)
+    np.testing.assert_array_equal(
+        model.predict(gone), model_of(name).fit(table, IN_C).predict(gone)
+    )
+    with pytest.raises(ValueError, match="unknown_category must be one of 'missing', 'error'"):
+        model_of(name, unknown_category="new").fit(table, IN_C)
+
+
+@of_categories
+def test_text_that_is_no_category_is_refused(name):
+    free = pd.DataFrame({"note": [f"remark {i}" for i in range(1000)]})
+    with pytest.raises(ValueError, match="column 'note' of X is free text.*Leave it out"):
+        model_of(name).fit(free, np.arange(1000) % 2)
+    text = pd.DataFrame({"letter": LETTERS})
+    with pytest.raises(ValueError, match="X must hold numbers; column 'letter' does not"):
+        model_of(name, categorical_features=None).fit(text, IN_C)
+
+
+@of_categories
+def test_a_saved_model_takes_the_same_tables(name, tmp_path):
+    day = pd.Timestamp("2020-01-01") + pd.to_timedelta(NUMBERS["a"], "D")
+    table = pd.DataFrame({"letter": LETTERS, "day": day, "yes": NUMBERS["c"] > 0})
+    model = model_of(name).fit(table, IN_C)
+    model.save_model(tmp_path / "model.gb")
+    loaded = gb.load_model(tmp_path / "model.gb")
+    assert loaded.features_ == model.features_ and repr(loaded.features_) == repr(model.features_)
+    reordered = pl.from_pandas(table)[["yes", "day", "letter"]]
+    with pytest.warns(UserWarning, match="matched by name"):
+        np.testing.assert_array_equal(loaded.predict(reordered), model.predict(table))
+
+
+@pytest.mark.parametrize("kind", [gb.GPUBoostClassifier, gb.GPUBoostRegressor])
+def test_evaluation_sets_are_matched_by_name_too(kind):
+    table = pd.DataFrame(NUMBERS)
+    stops = kind(n_estimators=8, max_depth=3, early_stopping_rounds=2)
+    model = clone(stops).fit(table, Y, eval_set=(table, Y))
+    reordered = pl.from_pandas(table)[["c", "b", "a"]]
+    with pytest.warns(UserWarning, match="matched by name"):
+        other = stops.fit(table, Y, eval_set=(reordered, Y))
+    assert other.fingerprint() == model.fingerprint() and other.best_score_ == model.best_score_
+    with pytest.raises(ValueError, match="now missing:\n- b"):
+        kind().fit(table, Y, eval_set=(FRAME[["a", "c"]], Y))
+
+
+def test_one_hot_columns_of_a_pipeline():
+    table = pd.DataFrame({"letter": LETTERS, "other": LETTERS[::-1]})
+    model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), gb.GPUBoostClassifier())
+    assert model.fit(table, IN_C).score(table, IN_C) == 1.0
+
+
+@pytest.mark.parametrize("frame", [pl.from_pandas, pa.Table.from_pandas, lambda table: table])
+def test_explanations_take_frames(frame, tmp_path):
+    table = pd.DataFrame({"letter": LETTERS, "b": NUMBERS["b"]})
+    rows = frame(table)
+    model = gb.RandomForestClassifier(n_estimators=4, max_depth=3).fit(rows, IN_C)
+    effect = gb.partial_dependence(model, rows, "letter")
+    assert effect.grid_values[0].tolist() == ["a", "b", "c", "d"]
+    assert effect.average.argmax() == 2
+    for measure in ("drop_column", "ufi"):
+        importance = getattr(gb.importance, measure)(model, rows, IN_C)
+        assert importance.names == ["letter", "b"] and importance.values.argmax() == 0
+    model.report(tmp_path / "page.html", rows, IN_C)
+    assert "sets of categories: a, b, c, d" in (tmp_path / "page.html").read_text("utf-8")
