@@ -175,13 +175,35 @@ class Boosting(Protocol):
 
     def begin_tree(
         self,
+        split_sums: DeviceArray,
         sums: DeviceArray,
-        k: int,
         rooms: tuple[float, float],
         keys: tuple[np.uint32, np.uint32],
         growth: DeviceArray,
+        fine_units: DeviceArray,
     ) -> None:
-        """Scales and keys of the next tree."""
+        """Scales and keys of the next tree.
+
+        ``split_sums`` (1, 2) are the sums of the gradients and hessians that splits are chosen by;
+        ``sums`` (n_values, 2) those behind the leaf values, whose units go into ``fine_units``.
+        """
+
+    def project(
+        self,
+        g: DeviceArray,
+        h: DeviceArray,
+        weight: DeviceArray,
+        factors: DeviceArray,
+        key: np.uint32,
+        out_g: DeviceArray,
+        out_h: DeviceArray,
+        sums: DeviceArray,
+    ) -> None:
+        """One gradient and hessian of each row, (1, n_rows), from those of all outputs.
+
+        They are sums over the outputs, times ``factors`` (n_outputs, 2); that of each gradient has
+        a random sign, drawn under the key. Their weighted sums go into ``sums``, (1, 2).
+        """
 
     def quantize(
         self,

@@ -14,6 +14,10 @@ from gpuboost.dtypes import DEPTHWISE, LEAFWISE, SYMMETRIC
 SAMPLING_METHODS = ("uniform", "goss", "mvs")
 GROW_POLICIES = {"depthwise": DEPTHWISE, "leafwise": LEAFWISE, "symmetric": SYMMETRIC}
 
+#: How several outputs, or classes, share trees.
+VECTOR_LEAF = "vector_leaf"
+MULTI_STRATEGIES = ("one_tree_per_output", VECTOR_LEAF)
+
 #: Depth, leaves and rows that stand for "no limit": larger numbers count as these.
 NO_DEPTH_LIMIT = 1 << 20
 NO_LEAF_LIMIT = 1 << 30
@@ -138,6 +142,7 @@ class BoostParams:
     colsample_bytree: float = 1.0
     colsample_bylevel: float = 1.0
     colsample_bynode: float = 1.0
+    multi_strategy: str = "one_tree_per_output"
     early_stopping_rounds: int | None = None
     verbose: int = 0
 
@@ -150,6 +155,7 @@ class BoostParams:
                 object.__setattr__(self, name, int(value) if allowed.integer else float(value))
         check_choice("grow_policy", self.grow_policy, GROW_POLICIES)
         self._check_sampling()
+        check_choice("multi_strategy", self.multi_strategy, MULTI_STRATEGIES)
         if self.leaves_per_step != 1 and self.order != LEAFWISE:
             raise ValueError(
                 f"leaves_per_step must be 1 with grow_policy={self.grow_policy!r}, and may be more "

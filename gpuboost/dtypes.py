@@ -51,8 +51,6 @@ GROWTH = np.dtype(
     [
         ("gradient_unit", np.float64),  # value of one gradient step: a power of two
         ("hessian_unit", np.float64),
-        ("fine_gradient_unit", np.float64),  # of the sums behind the leaf values
-        ("fine_hessian_unit", np.float64),
         ("min_child_weight", np.float64),
         ("min_split_gain", np.float64),
         ("reg_lambda", np.float64),

@@ -202,6 +202,7 @@ class GrowthLimits:
     max_steps: int
     sample_columns: bool  # by level or node, or by what paths allow
     count_rows: bool
+    n_values: int = 1  # that a leaf has
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,8 +236,8 @@ class BoostedTree(NamedTuple):
     """A tree as a ``Grower`` hands it out."""
 
     nodes: HostArray  # records of ``gpuboost.dtypes.NODE``
-    values: HostArray  # float64: what each node says
-    cover: HostArray  # float64: sum of the hessians
+    values: HostArray  # (n_nodes, n_values) float64: what each node says
+    cover: HostArray  # float64: sum of the hessians, their mean over the values
     counts: HostArray  # int64: number of rows
 
 
@@ -255,9 +256,13 @@ class Grower(Protocol):
         h: DeviceArray,
         weight: DeviceArray,
         growth: DeviceArray,
+        fine_units: DeviceArray,
         learning_rate: float,
     ) -> None:
-        """Give the tree its leaf values, and keep it for ``take_trees``."""
+        """Give the tree its leaf values, and keep it for ``take_trees``.
+
+        A leaf gets a value for each row of ``g`` and ``h``, (n_values, n_rows).
+        """
 
     def replace_leaf_values(
         self, rows: DeviceArray, value_of_rows: Callable[[HostArray], float]
@@ -268,7 +273,7 @@ class Grower(Protocol):
         """
 
     def add_leaf_values(self, raw: DeviceArray) -> None:
-        """Add the tree to the raw scores of the matrix it was grown on."""
+        """Add the tree to the raw scores (n_values, n_rows) of the matrix it was grown on."""
 
     def add_tree(self, binned: FeatureMatrix, raw: DeviceArray) -> None:
         """Add the tree to the raw scores of another binned matrix."""

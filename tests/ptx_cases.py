@@ -141,6 +141,16 @@ def rows_by_gradients(device):
     return answers
 
 
+def several_labels(device):
+    """Predictions are made on the device too."""
+    x, signal, _ = data(300)
+    y = np.stack([signal > 0, signal > 1], axis=1).astype(int)
+    model = GPUBoostClassifier(n_estimators=1, max_depth=2, device=device).fit(x, y)
+    rows = cupy.asarray(x) if device == "cuda" else x
+    probability = model.predict_proba(rows)
+    return model.fingerprint(), np.asarray(cupy.asnumpy(probability)).tolist()
+
+
 def little_shared_memory(device):
     """Histograms that do not fit into shared memory are built in global memory."""
     with control.configure(shared_bytes=4 << 10):
@@ -347,6 +357,11 @@ BOOSTING = {
         interaction_constraints=[[0, 5, 17], [1, 2, 5], [5, 6]], feature_weights=FEATURE_WEIGHTS,
         feature_penalties={17: 3.0, 0: 9.0}, **DRAWN_COLUMNS,
     ),
+    "leaves of several values": boosting(
+        4, max_depth=3, multi_strategy="vector_leaf", weighted=True, evals=("mlogloss",),
+        n_estimators=2,
+    ),
+    "several labels": several_labels,
     "depthwise, rounded at random": rounded_at_random,
     "depthwise, little shared memory": little_shared_memory,
     "stored values, rows counted": stored_values(

@@ -47,6 +47,7 @@ NAMES = {
     "colsample_bytree": ("colsample_bytree", "colsample_bytree", None),
     "colsample_bylevel": ("colsample_bylevel", None, None),
     "colsample_bynode": ("colsample_bynode", "feature_fraction_bynode", "max_features"),
+    "multi_strategy": ("multi_strategy", None, None),
     "monotone_constraints": ("monotone_constraints", "monotone_constraints", "monotonic_cst"),
     "interaction_constraints": (
         "interaction_constraints",

@@ -117,7 +117,9 @@ def gradients(objective: str, weighted: bool) -> Callable[[Any, int], Arrays]:
         keys = backend.mix_key(1, 2, 3), backend.mix_key(1, 2, 4)
         for nearest in (True, False):
             rounded = backend.empty((n,), PACKED)
-            backend.begin_tree(sums, 0, booster.rooms, keys, booster.growth)
+            own = sums[:1], sums[:1]
+            units = booster.fine_units
+            backend.begin_tree(*own, booster.rooms, keys, booster.growth, units)
             backend.quantize(
                 booster.g[0], booster.h[0], booster.weight, booster.growth, nearest, rounded
             )

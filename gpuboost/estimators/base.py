@@ -29,7 +29,7 @@ from gpuboost.backend import (
     n_threads,
     on_host,
 )
-from gpuboost.config import RANGES, BoostParams, check_choice, check_flag
+from gpuboost.config import RANGES, VECTOR_LEAF, BoostParams, check_choice, check_flag
 from gpuboost.data.categorical import check_categorical_features
 from gpuboost.data.checks import (
     check_groups,
@@ -513,6 +513,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         params = BoostParams(
             grow_policy=self.grow_policy,
             sampling_method=self.sampling_method,
+            multi_strategy=self.multi_strategy,
             **{name: getattr(self, name) for name in RANGES} | self._share_of_rows(),
         )
         self._check_out_of_bag(params)
@@ -590,6 +591,25 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
             costs=costs if costs.any() else None,
         )
 
+    def _check_vector_leaves(
+        self, objective: Objective, rules: SplitRules | None, n_outputs: int
+    ) -> None:
+        """Raise if leaves of several values would have to keep to what is said of one value."""
+        if self.multi_strategy != VECTOR_LEAF:
+            return
+        if rules is not None and rules.directions is not None and n_outputs > 1:
+            raise ValueError(
+                "monotone_constraints are for trees of one output: use "
+                f"multi_strategy='one_tree_per_output' for y with {n_outputs} columns; got "
+                f"multi_strategy={self.multi_strategy!r}"
+            )
+        if objective.leaf_value is not None and n_outputs > 1:
+            raise ValueError(
+                f"objective {objective.name!r} computes the values of leaves from their rows, for "
+                "one output at a time: use multi_strategy='one_tree_per_output' for y with "
+                f"{n_outputs} columns; got multi_strategy={self.multi_strategy!r}"
+            )
+
     def _named_objective(self) -> Objective:
         check_choice("objective", self.objective, self._objectives)
         return OBJECTIVES[self.objective]
@@ -630,6 +650,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         metrics = resolve_metrics(self.eval_metric, objective, classes, magnitude.exponent)
         n_classes = 1 if classes is None else len(classes[0])
         rules = magnitude.rules(self._split_rules(x.shape[1], n_classes, params))
+        self._check_vector_leaves(objective, rules, 1 if y.ndim == 1 else len(y))
         with get_backend(device, self.n_jobs, cells=x.size) as backend:
             features = features.with_cuts(Summary.of(x, weight, y.T), params.max_bins, backend)
             binned = features.matrix(x, backend, by_rows=True)

@@ -99,6 +99,11 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
     colsample_bytree, colsample_bylevel, colsample_bynode : float, default=1.0
         Fraction of the features that are sampled for each tree; of these for each level; and of
         these for each node.
+    multi_strategy : {"one_tree_per_output", "vector_leaf"}, default="one_tree_per_output"
+        How several outputs, or more than two classes, are predicted. "one_tree_per_output": by a
+        tree for each in every iteration. "vector_leaf": by one tree with a value for each in its
+        leaves, whose splits are found from a random projection of their gradients, so that training
+        is several times as fast; more iterations may be needed. The same for one output.
     monotone_constraints : dict, list or array of shape (n_features,), default=None
         1 for features with which predictions may only increase, -1 for those with which they may
         only decrease, 0 for no constraint. A dict maps feature names or numbers to these values;
@@ -204,6 +209,7 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         colsample_bytree: float = DEFAULT.colsample_bytree,
         colsample_bylevel: float = DEFAULT.colsample_bylevel,
         colsample_bynode: float = DEFAULT.colsample_bynode,
+        multi_strategy: str = DEFAULT.multi_strategy,
         monotone_constraints: Any = None,
         interaction_constraints: Any = None,
         feature_weights: Any = None,
@@ -374,6 +380,11 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
     colsample_bytree, colsample_bylevel, colsample_bynode : float, default=1.0
         Fraction of the features that are sampled for each tree; of these for each level; and of
         these for each node.
+    multi_strategy : {"one_tree_per_output", "vector_leaf"}, default="one_tree_per_output"
+        How several outputs, or more than two classes, are predicted. "one_tree_per_output": by a
+        tree for each in every iteration. "vector_leaf": by one tree with a value for each in its
+        leaves, whose splits are found from a random projection of their gradients, so that training
+        is several times as fast; more iterations may be needed. The same for one output.
     monotone_constraints : dict, list or array of shape (n_features,), default=None
         1 for features with which predictions may only increase, -1 for those with which they may
         only decrease, 0 for no constraint. A dict maps feature names or numbers to these values;
@@ -487,6 +498,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         colsample_bytree: float = DEFAULT.colsample_bytree,
         colsample_bylevel: float = DEFAULT.colsample_bylevel,
         colsample_bynode: float = DEFAULT.colsample_bynode,
+        multi_strategy: str = DEFAULT.multi_strategy,
         monotone_constraints: Any = None,
         interaction_constraints: Any = None,
         feature_weights: Any = None,

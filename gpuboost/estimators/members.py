@@ -85,7 +85,8 @@ class RoundsOfTrees:
         """The trees as fitted regressors of scores, (n_rounds, trees_per_round).
 
         What they predict has the learning rate in it; their sum and the base score are the raw
-        score. A round has a tree for each class, and one if there are two.
+        score. A round has a tree for each class or output, and one if there are two classes; or
+        one tree that predicts all scores, with ``multi_strategy="vector_leaf"``.
         """
         ensemble = ensemble_of(self)
         members = np.empty(len(ensemble.trees), dtype=object)
@@ -93,8 +94,8 @@ class RoundsOfTrees:
             unknown = np.full(len(tree.left), np.nan)  # boosting computes no impurities
             one = replace(
                 ensemble.with_trees([replace(tree, impurity=unknown)]),
-                base_score=np.zeros(1),
-                first_channel=np.array([0, 1], np.int32),
+                base_score=np.zeros(tree.n_channels),
+                first_channel=np.arange(tree.n_channels + 1, dtype=np.int32),
                 combine="mean",
                 link=IDENTITY,
                 classes=None,

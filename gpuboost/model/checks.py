@@ -54,9 +54,12 @@ def _check_channels(ensemble: Ensemble) -> None:
         and sum(widths) == ensemble.n_channels,
         f"the outputs do not have {widths} channels",
     )
-    wanted = 1 if ensemble.adds_up else ensemble.n_channels
+    wanted = ensemble.n_channels
     n_values = ensemble.trees[0].n_channels
-    need(n_values == wanted, f"the nodes say {n_values} numbers, not {wanted}")
+    need(
+        n_values == wanted or (ensemble.adds_up and n_values == 1),
+        f"the nodes say {n_values} numbers, not {wanted}",
+    )
 
 
 def _check_combination(ensemble: Ensemble) -> None:

@@ -331,7 +331,7 @@ class Ensemble:
     @cached_property
     def by_blocks(self) -> bool:
         """Whether blocks of rows are binned and run through all splits of a tree at once."""
-        plain = self.adds_up and self.trees[0].n_channels == 1 and not len(self.walk_arrays[4])
+        plain = self.adds_up and not len(self.walk_arrays[4])
         return plain and all(
             len(cuts) - np.isinf(cuts[-1]) < MAX_VALUE_BINS for cuts in self._thresholds.values()
         )
@@ -371,14 +371,14 @@ class Ensemble:
                 bins[asks] = np.searchsorted(self._thresholds[int(f)], nodes["threshold"][asks]) + 1
             shift = (1 - nodes["missing_left"]).astype(np.uint8)
             limit = (bins - shift).astype(np.uint8)
-            left, value = nodes["left"].copy(), values[:, 0].copy()
+            left = nodes["left"].copy()
             split_begin = begins_of(left >= 0)[tree_begin]
             n_splits = split_begin[-1]
             node_of_split, asked = np.empty(n_splits, np.int64), np.empty(n_splits, np.int32)
-            leaf_value = np.empty(n_splits + len(self.trees))
-            list_splits(tree_begin, left, value, node_of_split, asked, leaf_value)
+            leaf_value = np.empty((values.shape[1], n_splits + len(self.trees)))
+            list_splits(tree_begin, left, values, node_of_split, asked, leaf_value)
             of_splits = [array[node_of_split] for array in (place, shift, limit)]
-            walked = (tree_begin, place, shift, limit, left, value)
+            walked = (tree_begin, place, shift, limit, left, values)
             self.__dict__["_blocks"] = (*walked, split_begin, *of_splits, asked, leaf_value)
         return self.__dict__["_blocks"]
 

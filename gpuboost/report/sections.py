@@ -366,17 +366,27 @@ def tree(subject: Subject) -> dict[str, Any]:
         printable(line) if len(line) <= 240 else printable(line[:239]) + "…"
         for line in text.splitlines()
     ]
-    output = subject.outputs[0]
-    log_odds = output.classes is not None and subject.n_rounds is not None
+    adds_scores = subject.outputs[0].classes is not None and subject.n_rounds is not None
     return {
         "picture": figures.first_tree(subject.model, subject.names, DRAWN_LEVELS),
         "levels": DRAWN_LEVELS,
         "written": WRITTEN_LEVELS,
         "text": "\n".join(lines),
         "n_trees": f"{len(subject.trees):,}",
-        "log_odds": log_odds,
-        "first_class": output.labels[0] if log_odds and output.task == "multiclass" else "",
+        "scores": _scores_of_first_tree(subject) if adds_scores else "",
     }
+
+
+def _scores_of_first_tree(subject: Subject) -> str:
+    """What the values of the first tree are added to."""
+    output, several = subject.outputs[0], len(subject.outputs) > 1
+    if subject.trees[0].n_channels > 1:
+        return f"scores of the {'labels' if several else 'classes'}, one after another"
+    if several:
+        return f"log odds of {output.name}"
+    if output.task == "multiclass":
+        return f"score of class {output.labels[0]}"
+    return "score (log odds of the second class)"
 
 
 def parameters(model: Any) -> list[tuple[str, str, str, bool]]:

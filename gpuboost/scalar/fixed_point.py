@@ -44,24 +44,27 @@ def fine_scale(total: float, n_rows: int) -> float:
 
 
 def begin_tree(
+    split_sums: Any,
     sums: Any,
-    k: int,
     coarse_room: float,
     fine_room: float,
     column_key: Any,
     rounding_key: Any,
     growth: Any,
+    fine_units: Any,
 ) -> None:
-    """Units and keys of a tree for output k into the GROWTH record.
+    """Units and keys of a tree into the GROWTH record, and those of its fine sums.
 
-    ``sums`` are the weighted sums of |g| and h, (n_outputs, 2).
+    ``split_sums`` are the weighted sums of |g| and h that decide on splits, (1, 2), and ``sums``
+    those behind the leaf values, (n_values, 2), as are ``fine_units``.
     """
-    growth[0].gradient_unit = unit_for(coarse_room, sums[k, 0])
-    growth[0].hessian_unit = unit_for(coarse_room, sums[k, 1])
-    growth[0].fine_gradient_unit = unit_for(fine_room, sums[k, 0])
-    growth[0].fine_hessian_unit = unit_for(fine_room, sums[k, 1])
+    growth[0].gradient_unit = unit_for(coarse_room, split_sums[0, 0])
+    growth[0].hessian_unit = unit_for(coarse_room, split_sums[0, 1])
     growth[0].column_key = column_key
     growth[0].rounding_key = rounding_key
+    for k in range(sums.shape[0]):
+        fine_units[k, 0] = unit_for(fine_room, sums[k, 0])
+        fine_units[k, 1] = unit_for(fine_room, sums[k, 1])
 
 
 def pack_nearest(g: float, h: float, weight: float) -> Any:

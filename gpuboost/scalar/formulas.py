@@ -108,6 +108,11 @@ def arrival(word: Any, weight: float) -> float:
     return -log((np.float64(word) + 0.5) * 2.0**-32) / weight
 
 
+def random_sign(key: Any, x: Any) -> float:
+    """1 or -1, by the hash of a counter under a key."""
+    return 1.0 if hash32(key, x) & np.uint32(1) else -1.0
+
+
 def may_be_split(
     n_rows: Any, depth: Any, max_depth: Any, min_samples_split: Any, min_samples_leaf: Any
 ) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpuboost.backend import Backend
-from gpuboost.config import NO_LEAF_LIMIT, NO_ROW_LIMIT, BoostParams
+from gpuboost.config import NO_LEAF_LIMIT, NO_ROW_LIMIT, VECTOR_LEAF, BoostParams
 from gpuboost.data.features import FeatureMap
 from gpuboost.dtypes import GROWTH, LEAFWISE, NODE, PACKED, ROW, record_of
 from gpuboost.exchange import (
@@ -29,10 +29,11 @@ from gpuboost.model.tree import Tree
 from gpuboost.objectives.metrics import Metric
 from gpuboost.objectives.objective import Objective
 from gpuboost.scalar.fixed_point import NEAREST_ROWS, coarse_room, fine_room
+from gpuboost.training.projection import projection_factors
 from gpuboost.training.row_sampling import RowSampler, RowUnits
 
 #: What a key is for: the first counter of ``Backend.mix_key``.
-ROUNDING, ROWS, COLUMNS = 1, 2, 3
+ROUNDING, ROWS, COLUMNS, SIGNS = 1, 2, 3, 4
 
 #: Rounds that training may be ahead of the metrics it has seen, on a device that works while the
 #: host goes on.
@@ -48,6 +49,7 @@ def growth_limits(
     n_features: int,
     count_rows: bool,
     rules: SplitRules | None = None,
+    n_values: int = 1,
 ) -> GrowthLimits:
     """Limits for this much data."""
     rules = SplitRules() if rules is None else rules
@@ -67,6 +69,7 @@ def growth_limits(
             params.colsample_bylevel < 1 or params.colsample_bynode < 1 or rules.groups is not None
         ),
         count_rows=count_rows,
+        n_values=n_values,
     )
 
 
@@ -160,7 +163,11 @@ class Booster:
             objective.constant_hessian and not weight.size and not self.sampler.changes_gradients
         )
         count_rows = params.min_samples_leaf > 1 and not hessian_counts
-        self.limits = growth_limits(params, len(usable), n_features, count_rows, rules)
+        self.vector = params.multi_strategy == VECTOR_LEAF and n_outputs > 1
+        n_values = n_outputs if self.vector else 1
+        self.limits = growth_limits(
+            params, len(usable), n_features, count_rows, rules, n_values
+        )
         self.grower = backend.make_grower(binned, self.limits, rules)
         self.y, self.weight = backend.put(y), backend.put(weight)
         self.several = y.ndim == 2
@@ -178,6 +185,12 @@ class Booster:
             for _ in range(2)
         )
         self.gh = backend.empty((n_rows,), PACKED)
+        self.fine_units = backend.empty((n_values, 2), np.float64)
+        if self.vector:
+            factors = projection_factors(objective, y, base_score, weight, backend.host)
+            self.factors = backend.put(factors)
+            shapes = (1, n_rows), (1, n_rows), (1, 2)
+            self.projected = tuple(backend.empty(shape, np.float64) for shape in shapes)
         # leaf values from rows are computed on the host, which waits for every round
         n_unchecked = 1 if objective.leaf_value is not None else backend.rounds_unchecked
         self.in_step = n_unchecked == 1
@@ -216,29 +229,49 @@ class Booster:
             self.out_of_bag.weight = self.sampler.weight_left_out(self.weight)
         if rows_drawn is not None:
             rows_drawn()
-        for k in range(len(self.raw)):
+        for first in range(0, len(self.raw), self.limits.n_values):
+            part = slice(first, first + self.limits.n_values)
             # each of several outputs has the trees that it would have alone
-            turn = 0 if self.several else k
+            turn = 0 if self.several else first
             keys = (
                 backend.mix_key(self.seed, COLUMNS, number, turn),
                 backend.mix_key(self.seed, ROUNDING, number, turn),
             )
-            backend.begin_tree(sums, k, self.rooms, keys, self.growth)
-            backend.quantize(self.g[k], self.h[k], self.weight, self.growth, self.nearest, self.gh)
+            g, h, split_sums = self._split_gradients(number, part, sums)
+            backend.begin_tree(
+                split_sums, sums[part], self.rooms, keys, self.growth, self.fine_units
+            )
+            backend.quantize(g, h, self.weight, self.growth, self.nearest, self.gh)
             if self.draw_features:
                 backend.draw_features(
                     len(self.feature_map), self.growth, self.features, self.feature_weights
                 )
             self.grower.grow(rows, self.features, self.gh, self.growth)
             self.grower.finish(
-                rows, self.g[k], self.h[k], self.weight, self.growth, float(params.learning_rate)
+                rows,
+                self.g[part],
+                self.h[part],
+                self.weight,
+                self.growth,
+                self.fine_units,
+                float(params.learning_rate),
             )
             if self.objective.leaf_value is not None:
-                self._replace_leaf_values(rows, number, k)
-            self.grower.add_leaf_values(self.raw[k])
+                self._replace_leaf_values(rows, number, first)
+            self.grower.add_leaf_values(self.raw[part])
             for e in evals:
                 if e.binned is not None:
-                    self.grower.add_tree(e.binned, e.raw[k])
+                    self.grower.add_tree(e.binned, e.raw[part])
+
+    def _split_gradients(
+        self, number: int, part: slice, sums: DeviceArray
+    ) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
+        """Gradients and hessians (n_rows,) that splits are chosen by, and their sums (1, 2)."""
+        if not self.vector:
+            return self.g[part.start], self.h[part.start], sums[part]
+        key, (g, h, projected_sums) = self.backend.mix_key(self.seed, SIGNS, number), self.projected
+        self.backend.project(self.g, self.h, self.weight, self.factors, key, g, h, projected_sums)
+        return g[0], h[0], projected_sums
 
     def _compute_gradients(self, sums: DeviceArray) -> None:
         """Gradients and hessians of all outputs, and their sums."""
@@ -339,7 +372,7 @@ def _trees(grown: list[BoostedTree], cuts: np.ndarray, first_cut: np.ndarray) ->
             threshold=threshold[a:b],
             missing_left=missing_left[a:b],
             left=left[a:b],
-            value=tree.values[:, None],
+            value=tree.values,
             gain=gain[a:b],
             cover=tree.cover,
             count=tree.counts,
@@ -527,7 +560,7 @@ def boost(
     watch.finish()
     booster.check_gradients(watch.n_seen)
     trees += booster.take_trees(everything=True)
-    del trees[watch.n_seen * len(base_score) :]
+    del trees[watch.n_seen * (len(base_score) // booster.limits.n_values) :]
     features, link = booster.feature_map.without_cuts(), booster.objective.link
     n_outputs = len(base_score) if booster.several else 1
     ensemble = Ensemble.boosted(trees, base_score, features, link, n_outputs)

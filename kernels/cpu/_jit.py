@@ -177,6 +177,7 @@ for _function in (
     formulas.softplus,
     formulas.hash32,
     formulas.arrival,
+    formulas.random_sign,
     formulas.may_be_split,
     formulas.power_of_two_below,
     formulas.unit_for,

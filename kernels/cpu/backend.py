@@ -277,14 +277,32 @@ class CpuBackend:
 
     def begin_tree(
         self,
+        split_sums: DeviceArray,
         sums: DeviceArray,
-        k: int,
         rooms: tuple[float, float],
         keys: tuple[np.uint32, np.uint32],
         growth: DeviceArray,
+        fine_units: DeviceArray,
     ) -> None:
         """Scales and keys of the next tree."""
-        gradients.begin_tree(sums, k, *rooms, *keys, growth)
+        gradients.begin_tree(split_sums, sums, *rooms, *keys, growth, fine_units)
+
+    def project(
+        self,
+        g: DeviceArray,
+        h: DeviceArray,
+        weight: DeviceArray,
+        factors: DeviceArray,
+        key: np.uint32,
+        out_g: DeviceArray,
+        out_h: DeviceArray,
+        sums: DeviceArray,
+    ) -> None:
+        """One gradient and hessian of each row, and their weighted sums, from all outputs."""
+        blocks = np.empty((-(-g.shape[1] // gradients.BLOCK), 1, 2))
+        given = g, h, weight, factors, key
+        self.team.run_kernel(g.size, gradients.project, *given, out_g, out_h, blocks)
+        gradients.sum_blocks(blocks, sums)
 
     def mean_of_rows(
         self,
@@ -676,6 +694,7 @@ class CpuGrower:
         h: DeviceArray,
         weight: DeviceArray,
         growth: DeviceArray,
+        fine_units: DeviceArray,
         learning_rate: float,
     ) -> None:
         """Label all rows, and give the tree its values from fine sums of the true gradients."""
@@ -687,25 +706,27 @@ class CpuGrower:
             np.empty(n_splits + 1, np.int32),
         )
         leaves.number_leaves(nodes, self.splits, self.leaf_of_label)
-        sums = np.zeros((n, leaves.N_SUMS), FINE)
-        gradients = g, h, weight, growth
+        n_values = g.shape[0]
+        sums = np.zeros((n_values, n, leaves.N_SUMS), FINE)
+        gradients = g, h, weight, fine_units
         if self.labels.dtype == np.uint8:
             tree: tuple[HostArray, ...] = columns, self.splits, self.leaf_of_label, rows
-            self.team.run_kernel(n_rows, leaves.sum_by_labels, *tree, *gradients, self.labels, sums)
+            self.team.run_kernel(g.size, leaves.sum_by_labels, *tree, *gradients, self.labels, sums)
         else:
             self.labels[:] = -1
             tree = nodes, self.leaf_of_label, self.stages.rows[: len(rows)]
-            self.team.run_kernel(n_rows, leaves.sum_by_lists, *tree, *gradients, self.labels, sums)
+            self.team.run_kernel(g.size, leaves.sum_by_lists, *tree, *gradients, self.labels, sums)
             if len(rows) < n_rows:
                 self.team.run_kernel(
                     n_rows, leaves.walk_the_rest, columns, nodes, self.leaf_of_label, self.labels
                 )
-        values, cover = np.empty(n), np.empty(n)
+        values, cover = np.empty((n, n_values)), np.empty(n)
         rules = self.stages.rules
         bounds = None if rules is None else rules.bounds
         self.value_bounds = None if bounds is None else learning_rate * bounds[:n]
-        leaves.leaf_values(nodes, sums, growth, learning_rate, bounds, values, cover)
-        self.trees.append(BoostedTree(nodes, values, cover, sums[:, 2].copy()))
+        given = growth, fine_units, learning_rate, bounds
+        leaves.leaf_values(nodes, sums, *given, values, cover)
+        self.trees.append(BoostedTree(nodes, values, cover, sums[0, :, 2].copy()))
 
     def replace_leaf_values(
         self, rows: DeviceArray, value_of_rows: Callable[[HostArray], float]
@@ -719,12 +740,13 @@ class CpuGrower:
             if len(leaf_rows):
                 values[leaf] = value_of_rows(leaf_rows)
         if self.value_bounds is not None:
-            values.clip(*self.value_bounds[: len(values)].T, out=values)
+            low, high = self.value_bounds[: len(values)].T[:, :, None]
+            values.clip(low, high, out=values)
 
     def add_leaf_values(self, raw: DeviceArray) -> None:
         """Add leaf values to the raw scores of all rows."""
         self.team.run_kernel(
-            raw.shape[0],
+            raw.size,
             leaves.add_leaf_values,
             self.labels,
             self.leaf_of_label,
@@ -736,10 +758,10 @@ class CpuGrower:
         """Add the tree to the raw scores of rows of another matrix with the same bins."""
         (nodes, values, _, _), columns = self.trees[-1], binned.columns
         if binned.sparse or len(self.leaf_of_label) > predict.MAX_LABELS:
-            self.team.run_kernel(raw.shape[0], leaves.add_walked, columns, nodes, values, raw)
+            self.team.run_kernel(raw.size, leaves.add_walked, columns, nodes, values, raw)
             return
         tree = self.splits, self.leaf_of_label, values
-        self.team.run_kernel(raw.shape[0], leaves.add_labelled, columns, *tree, raw)
+        self.team.run_kernel(raw.size, leaves.add_labelled, columns, *tree, raw)
 
     def take_trees(self, everything: bool) -> list[BoostedTree]:
         """Trees grown since the last ones were taken, a few at a time."""

@@ -16,7 +16,7 @@ from gpuboost.kernels.cpu._jit import helper, jitable, kernel, take_number
 from gpuboost.scalar import fixed_point
 from gpuboost.scalar.arguments import of_row, of_rows
 from gpuboost.scalar.fixed_point import pack_at_random, pack_nearest
-from gpuboost.scalar.formulas import hash32
+from gpuboost.scalar.formulas import hash32, random_sign
 
 # Without being part of the loop, the calls that hand over further arrays would cost its vectors.
 part_of_loop = functools.partial(jitable, forceinline=True)
@@ -157,6 +157,36 @@ def sum_blocks(sums, out):
             for block in range(sums.shape[0]):
                 lanes[block % LANES] += sums[block, k, s]
             out[k, s] = fold(lanes)
+
+
+@kernel
+def project(
+    counter,  # (1,) int64, INOUT
+    g,  # (n_outputs, n_rows) float64, IN
+    h,  # (n_outputs, n_rows) float64, IN
+    weight,  # (n_rows,) float64 or (0,), IN
+    factors,  # (n_outputs, 2) float64, IN: of gradients and of hessians
+    key,  # of the signs of the first ones
+    out_g,  # (1, n_rows) float64, OUT
+    out_h,  # (1, n_rows) float64, OUT
+    sums,  # (n_blocks, 1, 2) float64, OUT: weighted sums of |out_g| and out_h
+):
+    """One gradient and one hessian of each row: sums over the outputs, times factors."""
+    lanes = np.empty((2, LANES))
+    block = take_number(counter)
+    while block < sums.shape[0]:
+        begin, end = block * BLOCK, min((block + 1) * BLOCK, g.shape[1])
+        own_g, own_h = out_g[0, begin:end], out_h[0, begin:end]
+        for i in range(end - begin):
+            own_g[i], own_h[i] = 0.0, 0.0
+        for k in range(g.shape[0]):
+            g_, h_ = g[k, begin:end], h[k, begin:end]
+            g_factor, h_factor = random_sign(key, k) * factors[k, 0], factors[k, 1]
+            for i in range(end - begin):
+                own_g[i] += g_factor * g_[i]
+                own_h[i] += h_factor * h_[i]
+        add_up(own_g, own_h, weight[begin:end], lanes, sums[block, 0])
+        block = take_number(counter)
 
 
 begin_tree = kernel(fixed_point.begin_tree)

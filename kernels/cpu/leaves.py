@@ -1,6 +1,7 @@
 """The leaf of every row, leaf values, and their addition to the raw scores.
 
-Leaf values come from fine sums of the true gradients. Leaves have labels (see
+Leaf values come from fine sums of the true gradients: one for each output that the tree is for,
+where a block of rows is labelled once for all of them. Leaves have labels (see
 kernels/cpu/predict.py). The splits of a tree of up to 256 leaves go over all rows in their order, a
 block at a time, and the block's gradients are added to their labels' sums. The rows of a larger
 tree are listed by leaf after growth; rows that the tree was not grown on walk it.
@@ -86,32 +87,37 @@ def sum_by_labels(
     splits,  # (n_splits,) LABEL_SPLIT, IN
     leaf_of_label,  # (n_splits + 1,) int32, IN
     rows,  # (n,) int32, IN: the rows the tree was grown on, ascending
-    g,  # (n_rows,) float64, IN
-    h,  # (n_rows,) float64, IN
+    g,  # (n_values, n_rows) float64, IN
+    h,  # (n_values, n_rows) float64, IN
     weight,  # (n_rows,) float64 or (0,), IN
-    growth,  # (1,) GROWTH, IN
+    units,  # (n_values, 2) float64, IN: of the sums of gradients and of hessians
     labels,  # (n_rows,) uint8, OUT: of all rows
-    sums,  # (n_nodes, N_SUMS) int64, INOUT: those of the leaves are added to
+    sums,  # (n_values, n_nodes, N_SUMS) int64, INOUT: those of the leaves are added to
 ):
     """Label all rows, and add up the gradients of those the tree was grown on."""
-    n_rows = labels.shape[0]
-    g_scale, h_scale = 1.0 / growth[0].fine_gradient_unit, 1.0 / growth[0].fine_hessian_unit
-    own_sums = np.zeros((leaf_of_label.shape[0], N_SUMS), np.int64)
+    n_rows, n_values, n_nodes = labels.shape[0], sums.shape[0], sums.shape[1]
+    own_sums = np.zeros((n_values, leaf_of_label.shape[0], N_SUMS), np.int64)
     block = take_number(counter)
     while block * BLOCK < n_rows:
         begin, end = block * BLOCK, min((block + 1) * BLOCK, n_rows)
         label_rows(columns[:, begin:end], splits, labels[begin:end])
-        if rows.shape[0] == n_rows:
-            for row in range(np.uint64(begin), np.uint64(end)):
-                add_row(row, np.uint64(labels[row]), g, h, weight, g_scale, h_scale, own_sums)
-        else:
-            for i in range(first_from(rows, begin), first_from(rows, end)):
-                row = np.uint64(rows[i])
-                add_row(row, np.uint64(labels[row]), g, h, weight, g_scale, h_scale, own_sums)
+        first, last = first_from(rows, begin), first_from(rows, end)
+        for k in range(n_values):
+            g_, h_, sums_ = g[k], h[k], own_sums[k]
+            g_scale, h_scale = 1.0 / units[k, 0], 1.0 / units[k, 1]
+            if rows.shape[0] == n_rows:
+                for row in range(np.uint64(begin), np.uint64(end)):
+                    add_row(row, np.uint64(labels[row]), g_, h_, weight, g_scale, h_scale, sums_)
+            else:
+                for i in range(first, last):
+                    row = np.uint64(rows[i])
+                    add_row(row, np.uint64(labels[row]), g_, h_, weight, g_scale, h_scale, sums_)
         block = take_number(counter)
-    for label in range(leaf_of_label.shape[0]):
-        for s in range(N_SUMS):
-            atomic_add(sums, np.int64(leaf_of_label[label]) * N_SUMS + s, own_sums[label, s])
+    for k in range(n_values):
+        for label in range(leaf_of_label.shape[0]):
+            place = (k * n_nodes + np.int64(leaf_of_label[label])) * N_SUMS
+            for s in range(N_SUMS):
+                atomic_add(sums, place + s, own_sums[k, label, s])
 
 
 @kernel
@@ -120,24 +126,26 @@ def sum_by_lists(
     nodes,  # (n_nodes,) NODE, IN
     leaf_of_label,  # (n_leaves,) int32, IN
     listed,  # (n,) int32, IN: the rows the tree was grown on, leaf by leaf
-    g, h, weight, growth,
+    g, h, weight, units,
     labels,  # (n_rows,) int32, OUT: of those rows
-    sums,  # (n_nodes, N_SUMS) int64, INOUT: those of the leaves are added to
+    sums,  # (n_values, n_nodes, N_SUMS) int64, INOUT: those of the leaves are added to
 ):  # fmt: skip
     """``sum_by_labels`` for large trees."""
-    g_scale, h_scale = 1.0 / growth[0].fine_gradient_unit, 1.0 / growth[0].fine_hessian_unit
     label = take_number(counter)
     while label < leaf_of_label.shape[0]:
         leaf = leaf_of_label[label]
         leaf_rows = listed[nodes[leaf].begin : nodes[leaf].end]
         last = np.uint64(leaf_rows.shape[0] - 1)
-        for i in range(np.uint64(leaf_rows.shape[0])):
-            row = np.uint64(leaf_rows[i])
-            ahead = np.uint64(leaf_rows[min(np.uint64(i) + PREFETCH_ROWS, last)])
-            prefetch(g, ahead)
-            prefetch(h, ahead)
-            labels[row] = np.int32(label)
-            add_row(row, leaf, g, h, weight, g_scale, h_scale, sums)
+        for k in range(sums.shape[0]):
+            g_, h_, sums_ = g[k], h[k], sums[k]
+            g_scale, h_scale = 1.0 / units[k, 0], 1.0 / units[k, 1]
+            for i in range(np.uint64(leaf_rows.shape[0])):
+                row = np.uint64(leaf_rows[i])
+                ahead = np.uint64(leaf_rows[min(np.uint64(i) + PREFETCH_ROWS, last)])
+                prefetch(g_, ahead)
+                prefetch(h_, ahead)
+                labels[row] = np.int32(label)
+                add_row(row, leaf, g_, h_, weight, g_scale, h_scale, sums_)
         label = take_number(counter)
 
 
@@ -177,27 +185,50 @@ def walk_the_rest(
 @kernel
 def leaf_values(
     nodes,  # (n_nodes,) NODE, IN
-    sums,  # (n_nodes, N_SUMS) int64, INOUT: leaves in, all nodes out
+    sums,  # (n_values, n_nodes, N_SUMS) int64, INOUT: leaves in, all nodes out
     growth,  # (1,) GROWTH, IN
+    units,  # (n_values, 2) float64, IN: of the sums
     learning_rate,
     bounds,  # (max_nodes, 2) float64, IN: of the weight of each node; None: there are none
-    # (n_nodes,) float64, OUT: shrunken leaf values, of inner nodes what they would be as leaves
+    # (n_nodes, n_values) float64, OUT: shrunken leaf values, of inner nodes what they would be as
+    # leaves
     values,
-    cover,  # (n_nodes,) float64, OUT: hessian sums
+    cover,  # (n_nodes,) float64, OUT: hessian sums, their mean if there are several values
 ):
     """Add children's sums to their parents and turn sums into values."""
-    p = growth[0]
+    p, n_values = growth[0], sums.shape[0]
     for back in range(nodes.shape[0]):
         i = nodes.shape[0] - 1 - back  # children have higher ids than their parents
-        if nodes[i].left >= 0:
-            for s in range(N_SUMS):
-                sums[i, s] = sums[nodes[i].left, s] + sums[nodes[i].right, s]
-        g = np.float64(sums[i, 0]) * p.fine_gradient_unit
-        cover[i] = np.float64(sums[i, 1]) * p.fine_hessian_unit
-        weight = leaf_weight(g, cover[i], p.reg_lambda, p.reg_alpha, p.max_delta_step)
-        if bounds is not None:
-            weight = within(weight, bounds[i, 0], bounds[i, 1])
-        values[i] = learning_rate * weight
+        total = 0.0
+        for k in range(n_values):
+            if nodes[i].left >= 0:
+                for s in range(N_SUMS):
+                    sums[k, i, s] = sums[k, nodes[i].left, s] + sums[k, nodes[i].right, s]
+            g = np.float64(sums[k, i, 0]) * units[k, 0]
+            h = np.float64(sums[k, i, 1]) * units[k, 1]
+            total += h
+            weight = leaf_weight(g, h, p.reg_lambda, p.reg_alpha, p.max_delta_step)
+            if bounds is not None:
+                weight = within(weight, bounds[i, 0], bounds[i, 1])
+            values[i, k] = learning_rate * weight
+        cover[i] = total / n_values
+
+
+@helper
+def by_label(leaf_of_label, values, out):
+    """Leaf values by their labels, (n_values, n_leaves)."""
+    for k in range(out.shape[0]):
+        for label in range(out.shape[1]):
+            out[k, label] = values[leaf_of_label[label], k]
+
+
+@inlined
+def add_block(labels, value_of_label, raw):
+    """Add leaf values to the raw scores of a block of rows, which have labels."""
+    for k in range(raw.shape[0]):
+        raw_, values = raw[k], value_of_label[k]
+        for i in range(np.uint64(labels.shape[0])):
+            raw_[i] += values[np.uint64(labels[i])]
 
 
 @kernel
@@ -205,19 +236,17 @@ def add_leaf_values(
     counter,  # (1,) int64, INOUT
     labels,  # (n_rows,) uint8 or int32, IN
     leaf_of_label,  # (n_leaves,) int32, IN
-    values,  # (n_nodes,) float64, IN
-    raw,  # (n_rows,) float64, INOUT
+    values,  # (n_nodes, n_values) float64, IN
+    raw,  # (n_values, n_rows) float64, INOUT
 ):
     """Add the leaf values to the raw scores of all rows."""
     n_rows = labels.shape[0]
-    value_of_label = np.empty(leaf_of_label.shape[0], np.float64)
-    for label in range(leaf_of_label.shape[0]):
-        value_of_label[label] = values[leaf_of_label[label]]
+    value_of_label = np.empty((values.shape[1], leaf_of_label.shape[0]), np.float64)
+    by_label(leaf_of_label, values, value_of_label)
     block = take_number(counter)
     while block * BLOCK < n_rows:
         begin, end = block * BLOCK, min((block + 1) * BLOCK, n_rows)
-        for row in range(np.uint64(begin), np.uint64(end)):
-            raw[row] += value_of_label[np.uint64(labels[row])]
+        add_block(labels[begin:end], value_of_label, raw[:, begin:end])
         block = take_number(counter)
 
 
@@ -227,19 +256,20 @@ def add_labelled(
     columns,  # (n_features, n_rows) uint8, IN
     splits,  # (n_splits,) LABEL_SPLIT, IN: at most MAX_LABELS - 1
     leaf_of_label,  # (n_splits + 1,) int32, IN
-    values,  # (n_nodes,) float64, IN
-    raw,  # (n_rows,) float64, INOUT
+    values,  # (n_nodes, n_values) float64, IN
+    raw,  # (n_values, n_rows) float64, INOUT
 ):
     """Add the leaf values to the raw scores of rows the tree has not seen."""
-    n_rows = raw.shape[0]
+    n_rows = raw.shape[1]
+    value_of_label = np.empty((values.shape[1], leaf_of_label.shape[0]), np.float64)
+    by_label(leaf_of_label, values, value_of_label)
     labels = np.empty(BLOCK, np.uint8)
     block = take_number(counter)
     while block * BLOCK < n_rows:
         begin, end = block * BLOCK, min((block + 1) * BLOCK, n_rows)
         block_labels = labels[: end - begin]
         label_rows(columns[:, begin:end], splits, block_labels)
-        for i in range(block_labels.shape[0]):
-            raw[begin + i] += values[leaf_of_label[block_labels[i]]]
+        add_block(block_labels, value_of_label, raw[:, begin:end])
         block = take_number(counter)
 
 
@@ -248,13 +278,15 @@ def add_walked(
     counter,  # (1,) int64, INOUT
     columns,  # (n_features, n_rows) uint8, IN; or SparseColumns
     nodes,  # (n_nodes,) NODE, IN
-    values,  # (n_nodes,) float64, IN
-    raw,  # (n_rows,) float64, INOUT
+    values,  # (n_nodes, n_values) float64, IN
+    raw,  # (n_values, n_rows) float64, INOUT
 ):
     """``add_labelled`` for large trees, and for sparse matrices."""
-    n_rows = raw.shape[0]
+    n_rows = raw.shape[1]
     block = take_number(counter)
     while block * BLOCK < n_rows:
         for row in range(block * BLOCK, min((block + 1) * BLOCK, n_rows)):
-            raw[row] += values[walk(columns, row, nodes)]
+            leaf = walk(columns, row, nodes)
+            for k in range(raw.shape[0]):
+                raw[k, row] += values[leaf, k]
         block = take_number(counter)

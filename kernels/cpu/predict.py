@@ -30,10 +30,10 @@ MAX_LABELS = 256
 def list_splits(
     tree_begin,  # (n_trees + 1,) int64, IN
     left,  # (n_nodes,) int32, IN: -1 in leaves; the right child stands behind the left one
-    value,  # (n_nodes,) float64, IN
+    value,  # (n_nodes, n_values) float64, IN
     node_of_split,  # (n_splits,) int64, OUT
     label,  # (n_splits,) int32, OUT: which label the split asks
-    leaf_value,  # (n_splits + n_trees,) float64, OUT: by label
+    leaf_value,  # (n_values, n_splits + n_trees) float64, OUT: by label
 ):
     """Write trees as lists of splits. Split s of a tree gives the label s + 1."""
     at, leaf_at = 0, 0
@@ -50,7 +50,8 @@ def list_splits(
                 labels[left[i]] = node_label
                 labels[left[i] + 1] = n_splits
             else:
-                leaf_value[leaf_at + node_label] = value[i]
+                for k in range(value.shape[1]):
+                    leaf_value[k, leaf_at + node_label] = value[i, k]
         at += n_splits
         leaf_at += n_splits + 1
 
@@ -72,13 +73,14 @@ def label_block(columns, feature, shift, limit, asked, labels):
 @helper
 def walk_block(columns, begin, feature, shift, limit, left, value, out):
     """Add a tree of any size to a block of rows: node by node, on bins."""
-    for i in range(out.shape[0]):
+    for i in range(out.shape[1]):
         node = 0
         while left[begin + node] >= 0:
             k = begin + node
             goes_right = np.uint8(columns[feature[k], i] - shift[k]) > limit[k]
             node = left[k] + goes_right
-        out[i] += value[begin + node]
+        for k in range(out.shape[0]):
+            out[k, i] += value[begin + node, k]
 
 
 @helper
@@ -93,9 +95,9 @@ def add_trees_to_block(
     out,  # (n_outputs, m) float64, INOUT
 ):  # fmt: skip
     """Add trees first_tree..end_tree to the raw scores of a block of binned rows."""
-    m = out.shape[1]
+    m, n_values = out.shape[1], leaf_value.shape[0]
     for t in range(first_tree, end_tree):
-        target = out[t % n_outputs]
+        first = t % n_outputs if n_values == 1 else 0  # the tree's own output, or all of them
         begin, end = split_begin[t], split_begin[t + 1]
         if end - begin < MAX_LABELS:
             label_block(
@@ -106,11 +108,13 @@ def add_trees_to_block(
                 asked[begin:end],
                 labels,
             )
-            values = leaf_value[begin + t : end + t + 1]
-            for i in range(m):
-                target[i] += values[np.uint64(labels[i])]
+            for k in range(n_values):
+                target, values = out[first + k], leaf_value[k, begin + t : end + t + 1]
+                for i in range(m):
+                    target[i] += values[np.uint64(labels[i])]
         else:
-            walk_block(columns, tree_begin[t], feature, shift, limit, left, value, target)
+            targets = out[first : first + n_values]
+            walk_block(columns, tree_begin[t], feature, shift, limit, left, value, targets)
 
 
 @kernel

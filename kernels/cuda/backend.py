@@ -253,14 +253,32 @@ class CudaBackend:
 
     def begin_tree(
         self,
+        split_sums: DeviceArray,
         sums: DeviceArray,
-        k: int,
         rooms: tuple[float, float],
         keys: tuple[np.uint32, np.uint32],
         growth: DeviceArray,
+        fine_units: DeviceArray,
     ) -> None:
         """Scales and keys of the next tree."""
-        gradients.BEGIN_TREE(1, sums, np.int64(k), *map(np.float64, rooms), *keys, growth)
+        numbers = *map(np.float64, rooms), *keys
+        gradients.BEGIN_TREE(1, split_sums, sums, *numbers, growth, fine_units)
+
+    def project(
+        self,
+        g: DeviceArray,
+        h: DeviceArray,
+        weight: DeviceArray,
+        factors: DeviceArray,
+        key: np.uint32,
+        out_g: DeviceArray,
+        out_h: DeviceArray,
+        sums: DeviceArray,
+    ) -> None:
+        """One gradient and hessian of each row, and their weighted sums, from all outputs."""
+        n_rows = g.shape[1]
+        gradients.PROJECT(n_rows, g, h, factors, key, out_g, out_h)
+        self._reduce("sum_gradients", (out_g, out_h), weight, n_rows, sums)
 
     def quantize(
         self,

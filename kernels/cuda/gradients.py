@@ -12,7 +12,7 @@ from gpuboost.scalar.area import area_of_place, weight_steps
 from gpuboost.scalar.arguments import of_row, of_rows
 from gpuboost.scalar.fixed_point import begin_tree as set_units_and_keys
 from gpuboost.scalar.fixed_point import pack_at_random, pack_nearest
-from gpuboost.scalar.formulas import hash32, unit_for
+from gpuboost.scalar.formulas import hash32, random_sign, unit_for
 
 
 @functools.cache
@@ -122,7 +122,17 @@ def count_pairs(i, sums, totals):
     totals[0, 1] = np.float64(sums[0, last]) * np.float64(sums[1, last])
 
 
+def project(i, g, h, factors, key, out_g, out_h):
+    """One gradient and one hessian of a row: sums over the outputs, times factors."""
+    own_g, own_h = 0.0, 0.0
+    for k in range(g.shape[0]):
+        own_g += random_sign(key, k) * factors[k, 0] * g[k, i]
+        own_h += factors[k, 1] * h[k, i]
+    out_g[0, i], out_h[0, i] = own_g, own_h
+
+
 BEGIN_TREE = RowKernel(begin_tree)
+PROJECT = RowKernel(project)
 SORT_ROWS = RowKernel(sort_rows)
 AREAS_OF_PLACES = RowKernel(areas_of_places)
 COUNT_PAIRS = RowKernel(count_pairs)

@@ -91,7 +91,9 @@ class CudaGrower:
         )
         n_tiles = -(-self.n_rows // self.tile_rows) + max_open
         n_splits = self.n_used if limits.order == SYMMETRIC else 2 * self.max_pairs * self.n_chunks
-        self.max_kept = max(2, min(KEPT_TREES, KEPT_BYTES // (max_nodes * NODE.itemsize)))
+        n_values = limits.n_values
+        node_bytes = NODE.itemsize + 8 * (n_values - 1)
+        self.max_kept = max(2, min(KEPT_TREES, KEPT_BYTES // (max_nodes * node_bytes)))
         # a sparse matrix: the last feature has the sum of all rows
         n_words = 1 if rules.groups is None else rules.groups.shape[1]
         pool_shape = (self.n_slots, self.n_features + self.sparse, N_CODES)
@@ -117,8 +119,8 @@ class CudaGrower:
             "leaf_tiles": ((limits.max_leaves + 1,), np.int32),
             "by_depth": ((max_nodes,), np.int32),
             "depth_end": ((limits.max_leaves,), np.int32),
-            "sums": ((max_nodes, 2), FINE),
-            "values": ((max_nodes,), np.float64),
+            "sums": ((max_nodes, n_values, 2), FINE),
+            "values": ((max_nodes, n_values), np.float64),
             "bounds": ((1 if rules.directions is None else max_nodes, 2), np.float64),
             "arrivals": (
                 (
@@ -129,7 +131,7 @@ class CudaGrower:
             ),
             "groups_of_node": ((1 if rules.groups is None else max_nodes, n_words), np.uint64),
             "kept_nodes": ((self.max_kept, max_nodes), NODE),
-            "kept_values": ((self.max_kept, max_nodes), np.float64),
+            "kept_values": ((self.max_kept, max_nodes, n_values), np.float64),
             "kept_cover": ((self.max_kept, max_nodes), np.float64),
             "kept_sizes": ((self.max_kept,), np.int32),
         }
@@ -302,6 +304,10 @@ class CudaGrower:
             -(-self.n_rows // self.tile_rows) + self.limits.max_open, 8 * self.n_multiprocessors
         )
 
+    def _blocks_of_values(self) -> tuple[int, int]:
+        """Blocks over the tiles of leaves, for each value of a leaf."""
+        return self._tile_blocks(), self.limits.n_values
+
     def _launch(
         self,
         file: str,
@@ -324,6 +330,7 @@ class CudaGrower:
         h: DeviceArray,
         weight: DeviceArray,
         growth: DeviceArray,
+        fine_units: DeviceArray,
         learning_rate: float,
     ) -> None:
         """Leaf values from fine sums of the true gradients.
@@ -333,22 +340,23 @@ class CudaGrower:
         if self.n_kept == self.max_kept:
             self._fetch()
         kept, tile_rows = self.n_kept, np.int32(self.tile_rows)
+        n_values = np.int32(self.limits.n_values)
         self._launch("leaves", "list_leaves", 1, "GROWTH_THREADS", (
-            self.nodes, self.state, self.leaves, self.leaf_tiles, self.sums, tile_rows,
+            self.nodes, self.state, self.leaves, self.leaf_tiles, self.sums, n_values, tile_rows,
         ))  # fmt: skip
-        self._launch("leaves", "sum_leaves", self._tile_blocks(), "LEAF_THREADS", (
-            self.rows, self.nodes, self.state, growth, self.leaves, self.leaf_tiles, g, h, weight,
-            self.sums, np.int64(self.n_rows), tile_rows, np.int32(weight.size > 0),
+        self._launch("leaves", "sum_leaves", self._blocks_of_values(), "LEAF_THREADS", (
+            self.rows, self.nodes, self.state, self.leaves, self.leaf_tiles, g, h, weight,
+            fine_units, self.sums, np.int64(self.n_rows), tile_rows, np.int32(weight.size > 0),
         ))  # fmt: skip
         self._launch("leaves", "sum_children", 1, "GROWTH_THREADS", (
-            self.nodes, self.state, self.by_depth, self.depth_end, self.sums,
+            self.nodes, self.state, self.by_depth, self.depth_end, self.sums, n_values,
         ))  # fmt: skip
         node_blocks = -(-self.nodes.size // THREADS["LEAF_THREADS"])
         n_blocks = min(node_blocks, self.n_multiprocessors)
         self._launch("leaves", "leaf_values", n_blocks, "LEAF_THREADS", (
-            self.nodes, self.state, growth, self.sums, np.float64(learning_rate), self.bounds,
-            self.values, self.kept_nodes[kept], self.kept_values[kept], self.kept_cover[kept],
-            self.kept_sizes[kept : kept + 1],
+            self.nodes, self.state, growth, self.sums, fine_units, np.float64(learning_rate),
+            self.bounds, self.values, self.kept_nodes[kept], self.kept_values[kept],
+            self.kept_cover[kept], self.kept_sizes[kept : kept + 1], n_values,
         ))  # fmt: skip
         self.n_kept += 1
         self.learning_rate = learning_rate
@@ -369,7 +377,7 @@ class CudaGrower:
                 values[i] = value_of_rows(np.sort(node_rows))
         if self.constrained:
             bounds = self.learning_rate * cp.asnumpy(self.bounds[:size])
-            values[:size].clip(*bounds.T, out=values[:size])
+            values[:size].clip(*bounds.T[:, :, None], out=values[:size])
         self.values.set(values)
         self.kept_values[kept].set(values)
 
@@ -379,7 +387,7 @@ class CudaGrower:
         By the lists of rows, or by walking if some rows were left out.
         """
         if self.tree_count is self.all_rows and self.tree_rows.shape[0] == self.n_rows:
-            self._launch("leaves", "add_leaf_values", self._tile_blocks(), "LEAF_THREADS", (
+            self._launch("leaves", "add_leaf_values", self._blocks_of_values(), "LEAF_THREADS", (
                 self.rows, self.nodes, self.state, self.leaves, self.leaf_tiles, self.values, raw,
                 np.int64(self.n_rows), np.int32(self.tile_rows),
             ))  # fmt: skip

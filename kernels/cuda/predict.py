@@ -28,7 +28,8 @@ def add_binned_tree(i, bins, nodes, values, n_rows, group_features, raw):
         shift = np.uint8(0) if split.missing_left else np.uint8(1)
         goes_right = np.uint8(b - shift) > np.uint8(split.bin - shift)
         k = nodes[k].right if goes_right else nodes[k].left
-    raw[i] += values[k]
+    for c in range(raw.shape[0]):
+        raw[c, i] += values[k, c]
 
 
 def add_sparse_tree(i, begin, entries, absent, nodes, values, raw):
@@ -52,7 +53,8 @@ def add_sparse_tree(i, begin, entries, absent, nodes, values, raw):
         shift = np.uint8(0) if split.missing_left else np.uint8(1)
         goes_right = np.uint8(b - shift) > np.uint8(split.bin - shift)
         k = nodes[k].right if goes_right else nodes[k].left
-    raw[i] += values[k]
+    for c in range(raw.shape[0]):
+        raw[c, i] += values[k, c]
 
 
 def labels(i, raw, classes, out):

@@ -4,6 +4,7 @@ import numpy as np
 
 from gpuboost.dtypes import GROWTH
 from gpuboost.kernels.cpu import gradients
+from gpuboost.scalar.formulas import random_sign
 
 
 def units(unit):
@@ -39,3 +40,24 @@ def test_nearest_rounding_makes_weights_repetitions(rng):
     gradients.quantize(np.zeros(1, np.int64), g, h, weight, units(2.0**-14), True, out)
     gradients.quantize(np.zeros(1, np.int64), g, h, np.empty(0), units(2.0**-14), True, single)
     np.testing.assert_array_equal(out, single * weight.astype(int))
+
+
+def test_a_projection_is_a_sum_of_outputs_with_signs_that_the_key_draws(rng):
+    """In blocks, of which the last one is not full."""
+    n = gradients.BLOCK + 100
+    g, h, weight = rng.normal(size=(5, n)), rng.random((5, n)), rng.random(n)
+    factors = rng.random((5, 2))
+    signs = set()
+    for key in range(40):
+        out, blocks, sums = np.empty((2, 1, n)), np.empty((2, 1, 2)), np.empty((1, 2))
+        given = g, h, weight, factors, np.uint32(key)
+        gradients.project(np.zeros(1, np.int64), *given, *out, blocks)
+        gradients.sum_blocks(blocks, sums)
+        with np.errstate(over="ignore"):
+            own = np.array([random_sign(np.uint32(key), k) for k in range(5)])
+        signs.add(tuple(own.tolist()))
+        np.testing.assert_allclose(out[0, 0], (own * factors[:, 0]) @ g, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(out[1, 0], factors[:, 1] @ h, rtol=1e-12)
+        expected = (np.abs(out[0, 0]) * weight).sum(), (out[1, 0] * weight).sum()
+        np.testing.assert_allclose(sums[0], expected, rtol=1e-12)
+    assert len(signs) > 20 and {abs(s) for one in signs for s in one} == {1.0}

@@ -51,12 +51,12 @@ def grow(columns, gh, n_threads=1, rows=None, features=None, **options):
     features = np.arange(n_features, dtype=np.int32) if features is None else features
     record["leaves_per_step"], record["max_steps"] = limits.leaves_per_step, limits.max_steps
     hessian, gradient = (gh & 0xFFFFFFFF).astype(float), (gh >> 32).astype(float)
-    record["fine_gradient_unit"] = record["fine_hessian_unit"] = 1.0
     with get_backend("cpu", n_threads) as backend:
         bins = np.append(np.ascontiguousarray(columns.T).reshape(-1), np.zeros(PADDING, np.uint8))
         grower = backend.make_grower(FeatureMatrix(columns, bins, n_bins + np.int32(1), n), limits)
         grower.grow(rows, features, gh, record)
-        grower.finish(rows, gradient, hessian, np.empty(0), record, 1.0)
+        one = np.ones((1, 2))
+        grower.finish(rows, gradient[None], hessian[None], np.empty(0), record, one, 1.0)
         leaf_of_row = grower.leaf_of_label[grower.labels]
         ((nodes, _, cover, counts),) = grower.take_trees(everything=True)
     leaves = [rows[leaf_of_row[rows] == i] for i in np.flatnonzero(nodes["left"] < 0)]

@@ -38,37 +38,36 @@ def test_sums_by_labels_are_those_of_the_rows_the_tree_was_grown_on(tree, rng):
     assert leaf_of_label.tolist() == [1, 3, 4]
     columns = rng.integers(0, 6, (2, 300)).astype(np.uint8)
     rows = np.flatnonzero(rng.random(300) < 0.5).astype(np.int32)
-    g, h = rng.integers(-9, 9, 300).astype(float), rng.integers(1, 9, 300).astype(float)
+    shape = 2, 300
+    g, h = rng.integers(-9, 9, shape).astype(float), rng.integers(1, 9, shape).astype(float)
     growth, weight = np.zeros(1, GROWTH).view(np.recarray), rng.integers(1, 3, 300).astype(float)
-    growth["fine_gradient_unit"] = growth["fine_hessian_unit"] = 1.0
     growth["reg_lambda"] = 1.0
-    labels, sums = np.empty(300, np.uint8), np.zeros((5, N_SUMS), np.int64)
+    units = np.array([[1.0, 1.0], [0.5, 2.0**-3]])
+    labels, sums = np.empty(300, np.uint8), np.zeros((2, 5, N_SUMS), np.int64)
     counter = np.zeros(1, np.int64)
-    sum_by_labels(counter, columns, splits, leaf_of_label, rows, g, h, weight, growth, labels, sums)
+    sum_by_labels(counter, columns, splits, leaf_of_label, rows, g, h, weight, units, labels, sums)
     leaves = leaves_of(columns)
     np.testing.assert_array_equal(leaf_of_label[labels], leaves)
-    for leaf in (1, 3, 4):
-        own = rows[leaves[rows] == leaf]
-        expected = [(g * weight)[own].sum(), (h * weight)[own].sum(), len(own)]
-        assert sums[leaf].tolist() == expected
-    values, cover = np.empty(5), np.empty(5)
-    leaf_values(nodes, sums, growth, 0.5, None, values, cover)
-    assert sums[0].tolist() == [(g * weight)[rows].sum(), (h * weight)[rows].sum(), len(rows)]
-    np.testing.assert_allclose(values, -0.5 * sums[:, 0] / (sums[:, 1] + 1.0))
-    np.testing.assert_array_equal(cover, sums[:, 1])
+    values, cover = np.empty((5, 2)), np.empty(5)
+    leaf_values(nodes, sums, growth, units, 0.5, None, values, cover)
+    for node, own in ((0, rows), *((leaf, rows[leaves[rows] == leaf]) for leaf in (1, 3, 4))):
+        g_sums, h_sums = ((a * weight)[:, own].sum(axis=1) for a in (g, h))
+        np.testing.assert_array_equal(sums[:, node, :2] * units, np.stack([g_sums, h_sums], 1))
+        assert (sums[:, node, 2] == len(own)).all() and cover[node] == h_sums.mean()
+        np.testing.assert_allclose(values[node], -0.5 * g_sums / (h_sums + 1.0))
 
 
 def test_values_are_added_to_rows_by_label_and_to_rows_of_another_matrix(tree, rng):
     nodes, splits, leaf_of_label = tree
     columns = rng.integers(0, 6, (2, 100)).astype(np.uint8)
-    values, raw = rng.random(5), np.ones(100)
+    values, raw = rng.random((5, 3)), np.ones((3, 100))
     walked = raw.copy()
     add_labelled(np.zeros(1, np.int64), columns, splits, leaf_of_label, values, raw)
     add_walked(np.zeros(1, np.int64), columns, nodes, values, walked)
     np.testing.assert_array_equal(walked, raw)
-    np.testing.assert_array_equal(raw, 1 + values[leaves_of(columns)])
+    np.testing.assert_array_equal(raw, 1 + values[leaves_of(columns)].T)
     labels = np.searchsorted(leaf_of_label, leaves_of(columns)).astype(np.int32)
-    again = np.ones(100)
+    again = np.ones((3, 100))
     add_leaf_values(np.zeros(1, np.int64), labels, leaf_of_label, values, again)
     np.testing.assert_array_equal(again, raw)
 

@@ -10,14 +10,15 @@ label_rows = exposed(label_block)
 
 
 def test_trees_as_lists_of_splits():
-    """Two trees: one of three leaves, one that is a leaf."""
+    """Two trees: one of three leaves, one that is a leaf; a node says two numbers."""
     left = np.array([1, -1, 3, -1, -1, -1], np.int32)
-    value = np.array([0.0, 10.0, 0.0, 20.0, 30.0, 40.0])
-    node_of_split, asked, leaf_value = np.empty(2, np.int64), np.empty(2, np.int32), np.empty(4)
+    value = np.array([0.0, 10.0, 0.0, 20.0, 30.0, 40.0])[:, None] * [1.0, -1.0]
+    node_of_split, asked = np.empty(2, np.int64), np.empty(2, np.int32)
+    leaf_value = np.empty((2, 4))
     list_splits(np.array([0, 5, 6]), left, value, node_of_split, asked, leaf_value)
     assert node_of_split.tolist() == [0, 2] and asked.tolist() == [0, 1]
     # the left child keeps its label, the right one of split s has s + 1
-    assert leaf_value.tolist() == [10.0, 20.0, 30.0, 40.0]
+    assert leaf_value.tolist() == [[10.0, 20.0, 30.0, 40.0], [-10.0, -20.0, -30.0, -40.0]]
 
 
 @pytest.mark.parametrize("missing_left", [0, 1])

@@ -175,12 +175,13 @@ def row_kernels():
     out = {
         "begin_tree": (
             gradients.BEGIN_TREE,
-            (matrix, one, np.float64(1), np.float64(1), np.uint32(1), np.uint32(1), growth),
+            (matrix, matrix, *[np.float64(1)] * 2, *[np.uint32(1)] * 2, growth, matrix),
         ),
-        "add_binned_tree": (predict.ADD_BINNED_TREE, (u1, nodes, f8, one, one, f8)),
+        "project": (gradients.PROJECT, (*[matrix] * 3, np.uint32(1), matrix, matrix)),
+        "add_binned_tree": (predict.ADD_BINNED_TREE, (u1, nodes, matrix, one, one, matrix)),
         "add_sparse_tree": (
             predict.ADD_SPARSE_TREE,
-            (i8, np.empty(1, np.uint32), u1, nodes, f8, f8),
+            (i8, np.empty(1, np.uint32), u1, nodes, matrix, matrix),
         ),
     }
     sums = np.empty((1, 1), np.int64)

@@ -84,6 +84,7 @@ BOOSTING = [
     {"colsample_bytree": 0.5},
     {"colsample_bylevel": 0.5},
     {"colsample_bynode": 0.5},
+    {"multi_strategy": "vector_leaf", OUTPUTS: True},
     {"monotone_constraints": {0: -1, 2: 1}},
     {"interaction_constraints": [[0, 1], [2, 5]]},
     {"interaction_constraints": "no_interactions"},
@@ -206,6 +207,7 @@ TOGETHER = {
         {"early_stopping_rounds": 5, "eval_set": False},
         {"objective": "exponential", "classes": 3},
         {"monotone_constraints": {0: 1}, "classes": 3},
+        {"monotone_constraints": {0: 1}, "multi_strategy": "vector_leaf", OUTPUTS: True},
         {"monotone_constraints": {"age": 1}},
         {"monotone_constraints": {7: 1}},
         {"monotone_constraints": [1, 0]},
@@ -370,6 +372,7 @@ def shown(case):
     words = {
         "classes": "classes in y: {}",
         "negative": "negative y",
+        OUTPUTS: DATA[OUTPUTS],
         "eval_set": "no `eval_set`",
         AFTER: "a fit with {} before it",
     }
@@ -423,7 +426,9 @@ def refusals_table(family):
             kind = getattr(gb, name)
             names = inspect.signature(kind).parameters
             if any(
-                p not in names for p in case if p not in ("classes", "eval_set", "negative", AFTER)
+                p not in names
+                for p in case
+                if p not in ("classes", "eval_set", "negative", OUTPUTS, AFTER)
             ):
                 continue
             if is_classifier(kind()) and case.get("criterion") == "poisson":
@@ -486,6 +491,7 @@ NAMES_OF_OPTIONS = {
     "interactions": "`interaction_constraints`",
     "of weights": "`feature_weights`",
     "penalties": "`feature_penalties`",
+    "vector": "`multi_strategy`",
 }
 
 

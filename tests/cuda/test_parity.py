@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from gpuboost import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.backend import get_backend
+from gpuboost.kernels.cuda.device import cupy
 from gpuboost.objectives.metrics import AreaMetric
 
 pytestmark = pytest.mark.usefixtures("device")
@@ -24,11 +26,12 @@ OPTIONS = {
     "interactions": {"interaction_constraints": [[0, 6, 11, 2], [0, 3, 4], [6, 7, 11]]},
     "of weights": {"feature_weights": {0: 3.0, 5: 0.0, 6: 7.5}, "colsample_bynode": 0.5},
     "penalties": {"feature_penalties": {0: 1.0, 6: 20.0, 3: 2.0, 5: 1e3}},
+    "vector": {"multi_strategy": "vector_leaf"},
 }
 #: How many classes options are for, if not for all of 0 (numbers), 2 and 5.
-CLASSES = {"monotone": (0, 2)}
-#: Options that are one parameter's two values.
-ALTERNATIVES = {("subsample", "mvs")}
+CLASSES = {"monotone": (0, 2), "vector": (5,)}
+#: Options that are one parameter's two values, or do not go together.
+ALTERNATIVES = {("subsample", "mvs"), ("monotone", "vector")}
 PAIRS = [
     (a, b)
     for i, a in enumerate(OPTIONS)
@@ -235,8 +238,6 @@ def test_the_order_of_threads_and_blocks_does_not_matter(policy, order, device):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_sparse_matrices(policy):
     """The same model from stored values, with eval rows and rows that are left out."""
-    from scipy.sparse import csr_array
-
     x, y, weight = make(500, 20, 3, missing=True)
     x[np.abs(x) < 1.2] = 0.0
     options = {"grow_policy": policy, "subsample": 0.7, "min_samples_leaf": 3}
@@ -246,3 +247,27 @@ def test_sparse_matrices(policy):
     assert sparse.fingerprint() == dense.fingerprint()
     assert_same(sparse, cuda)
     np.testing.assert_array_equal(cuda.predict_proba(csr_array(x)), dense.predict_proba(x))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("strategy", ["one_tree_per_output", "vector_leaf"])
+def test_several_targets_and_labels(policy, strategy):
+    """With everything that pairs of options do not try together."""
+    x, signal, weight = make(1200, 12, 0, missing=True)
+    targets = np.stack([signal, 1000 * signal**2, np.round(signal)], axis=1)
+    labels = (targets > np.median(targets, axis=0)).astype(int)
+    options = {"grow_policy": policy, "multi_strategy": strategy, "max_depth": 4}
+    options |= {"subsample": 0.8, "colsample_bynode": 0.6, "min_samples_leaf": 5, "reg_alpha": 0.1}
+    for classes, y in ((0, targets), (2, labels)):
+        cpu, cuda = both(x, y, classes, weight, eval_rows=300, **options)
+        assert_same(cpu, cuda)
+        np.testing.assert_array_equal(cuda.predict(x), cpu.predict(x))
+        here = cupy().asarray(x)
+        np.testing.assert_array_equal(cupy().asnumpy(cuda.predict(here)), cpu.predict(x))
+        if classes:
+            probability = cupy().asnumpy(cuda.predict_proba(here))
+            np.testing.assert_array_equal(probability, cpu.predict_proba(x))
+    # leaves that a byte cannot count, and values of a sparse matrix
+    large = {"max_depth": 9} if policy != "leafwise" else {"max_leaves": 300}
+    assert_same(*both(x, targets, 0, **{**options, **large, "min_samples_leaf": 1}))
+    assert_same(*both(csr_array(np.nan_to_num(x)), targets, 0, weight, **options))

@@ -137,6 +137,11 @@ def trainings():
             x, np.digitize(signal, [-0.5, 0.5])
         )
 
+    def leaves_of_several_values(device):
+        return GPUBoostClassifier(
+            max_depth=3, multi_strategy="vector_leaf", device=device, **small
+        ).fit(x, np.digitize(signal, [-0.5, 0.5]), sample_weight=weight)
+
     def symmetric_without_missing_values(device):
         return GPUBoostRegressor(grow_policy="symmetric", max_depth=3, device=device, **small).fit(
             np.nan_to_num(x), signal
@@ -196,6 +201,7 @@ def trainings():
         "stored values": stored_values,
         "stored values, symmetric": stored_values_symmetric,
         "monotone": monotone,
+        "leaves of several values": leaves_of_several_values,
         "forest": forest,
         "extra trees": extra_trees,
         "large nodes": large_nodes,

@@ -7,7 +7,13 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.metrics import get_scorer, log_loss, make_scorer, root_mean_squared_error
 from sklearn.model_selection import cross_val_score
 
-from gpuboost import GPUBoostClassifier, GPUBoostRegressor, load_model, partial_dependence
+from gpuboost import (
+    GPUBoostClassifier,
+    GPUBoostRegressor,
+    export_text,
+    load_model,
+    partial_dependence,
+)
 
 
 @pytest.fixture
@@ -101,13 +107,20 @@ def test_early_stopping_goes_by_the_mean(targets):
     assert model.best_score_ == pytest.approx(min(means))
 
 
+@pytest.mark.parametrize("strategy", ["one_tree_per_output", "vector_leaf"])
 @pytest.mark.parametrize("task", ["targets", "labels"])
-def test_everything_else_knows_of_several_outputs(task, request, tmp_path):
+def test_everything_else_knows_of_several_outputs(task, strategy, request, tmp_path):
     x, y = request.getfixturevalue(task)
     kind = GPUBoostRegressor if task == "targets" else GPUBoostClassifier
-    x = np.nan_to_num(x)
-    model = kind(**OPTIONS).fit(csr_matrix(x), y)
-    assert model.fingerprint() == kind(**OPTIONS).fit(x, y).fingerprint()
+    x, options = np.nan_to_num(x), {**OPTIONS, "multi_strategy": strategy}
+    model = kind(**options).fit(csr_matrix(x), y)
+    assert model.fingerprint() == kind(**options).fit(x, y).fingerprint()
+    members = model.estimators_
+    assert members.shape == (4, 1 if strategy == "vector_leaf" else 3)
+    total = sum(one.predict(x) for one in members[:, 0]).reshape(len(x), -1)
+    raw = model.predict(x) if task == "targets" else model.decision_function(x)
+    np.testing.assert_allclose(raw[:, 0], total[:, 0] + model.ensemble_.base_score[0])
+    assert "value" in export_text(model) and model.feature_importances_.sum() == pytest.approx(1)
     model.save_model(tmp_path / "model")
     loaded = load_model(tmp_path / "model")
     assert loaded.fingerprint() == model.fingerprint()
@@ -170,3 +183,137 @@ def test_targets_far_from_one(targets):
 def test_targets_that_cannot_be(kind, y, fit, message):
     with pytest.raises(ValueError, match=message):
         kind(n_estimators=1).fit([[0.0], [1.0]], y, **fit)
+
+
+# --- one tree with a value for each output
+
+
+VECTOR = {"n_estimators": 5, "max_depth": 3, "multi_strategy": "vector_leaf"}
+
+
+def classes_of(x, n=5):
+    signal = np.nan_to_num(x[:, 0]) + np.nan_to_num(x[:, 1]) * x[:, 2]
+    return np.digitize(signal, np.quantile(signal, np.arange(1, n) / n))
+
+
+def test_leaves_hold_a_newton_step_for_each_output(targets, labels, rng):
+    """From the true gradients of the rows in a leaf, by numpy."""
+    (x, y), (xl, yl) = targets, labels
+    weight = rng.integers(0, 3, len(x)).astype(float)
+    step = {"n_estimators": 1, "learning_rate": 0.3, "reg_lambda": 2.0, "reg_alpha": 0.5}
+    one_hot = np.eye(5)[classes_of(x)]
+    share = (one_hot * weight[:, None]).sum(axis=0) / weight.sum()
+    odds = (yl * weight[:, None]).sum(axis=0) / weight.sum()
+    mean = (y * weight[:, None]).sum(axis=0) / weight.sum()
+    for kind, rows, target, g, h in (
+        (GPUBoostRegressor, x, y, mean - y, np.ones_like(y)),
+        (GPUBoostClassifier, xl, yl, odds - yl, np.tile(odds * (1 - odds), (150, 1))),
+        (
+            GPUBoostClassifier,
+            x,
+            classes_of(x),
+            share - one_hot,
+            np.tile(5 / 4 * share * (1 - share), (150, 1)),
+        ),
+    ):
+        model = kind(**{**VECTOR, **step}).fit(rows, target, sample_weight=weight)
+        [tree], leaf = model.ensemble_.trees, model.apply(rows)[:, 0]
+        assert tree.n_leaves > 3
+        for node in np.unique(leaf):
+            own = leaf == node
+            g_sum, h_sum = ((a[own] * weight[own, None]).sum(axis=0) for a in (g, h))
+            pulled = np.sign(g_sum) * np.maximum(np.abs(g_sum) - 0.5, 0)
+            np.testing.assert_allclose(
+                tree.value[node], -0.3 * pulled / (h_sum + 2.0), rtol=1e-7, atol=1e-12
+            )
+            assert tree.cover[node] == pytest.approx(h_sum.mean())
+            assert tree.count[node] == (own & (weight > 0)).sum()
+
+
+@pytest.mark.parametrize("n_leaves", [8, 300])
+@pytest.mark.parametrize("n_rows", [20, 3000])
+def test_predictions_are_sums_of_leaf_values(n_rows, n_leaves, rng):
+    """Few rows and many, trees that label rows and trees that are walked."""
+    x = rng.normal(size=(3000, 4))
+    y = np.stack([x[:, 0] * x[:, 1], np.sin(3 * x[:, 2]), x[:, 3] ** 2], axis=1)
+    options = {"grow_policy": "leafwise", "max_leaves": n_leaves, "multi_strategy": "vector_leaf"}
+    model = GPUBoostRegressor(n_estimators=3, **options).fit(x, y, eval_set=(x, y))
+    assert model.ensemble_.trees[0].n_leaves == n_leaves
+    expected = np.tile(model.ensemble_.base_score, (n_rows, 1))
+    for tree, leaf in zip(model.ensemble_.trees, model.apply(x[:n_rows]).T, strict=True):
+        expected += tree.value[leaf]
+    np.testing.assert_array_equal(model.predict(x[:n_rows]), expected)
+    *_, last = model.staged_predict(x[:n_rows])
+    np.testing.assert_array_equal(last, expected)
+    error = root_mean_squared_error(y, model.predict(x))
+    assert model.evals_result_["validation_0"]["rmse"][-1] == pytest.approx(error)
+
+
+def test_one_output_needs_no_vector(targets, labels):
+    """Two classes, and one target: the same model."""
+    for kind, x, y in (
+        (GPUBoostRegressor, targets[0], targets[1][:, 0]),
+        (GPUBoostClassifier, labels[0], labels[1][:, 0]),
+        (GPUBoostClassifier, labels[0], np.zeros(150)),
+    ):
+        vector = kind(**VECTOR).fit(x, y)
+        own = {**VECTOR, "multi_strategy": "one_tree_per_output"}
+        assert vector.fingerprint() == kind(**own).fit(x, y).fingerprint()
+
+
+def test_units_of_targets_do_not_matter(targets):
+    """Powers of two multiply the predictions, whatever columns they are of."""
+    x, y = targets
+    options = {**VECTOR, "reg_lambda": 0.0}
+    expected = GPUBoostRegressor(**options).fit(x, y).predict(x)
+    for factors in ([2.0**12, 2.0**-9, 1.0], [2.0**300] * 3):
+        scaled = GPUBoostRegressor(**options).fit(x, y * factors).predict(x)
+        np.testing.assert_allclose(scaled, expected * factors, rtol=1e-9)
+
+
+def test_weights_are_repeated_rows(targets, rng):
+    x, y = targets
+    weight = rng.integers(0, 4, len(x))
+    repeated = np.repeat(np.arange(len(x)), weight)
+    for kind, target in ((GPUBoostRegressor, y), (GPUBoostClassifier, classes_of(x))):
+        weighted = kind(**VECTOR).fit(x, target, sample_weight=weight)
+        plain = kind(**VECTOR).fit(x[repeated], target[repeated])
+        for a, b in zip(weighted.ensemble_.trees, plain.ensemble_.trees, strict=True):
+            np.testing.assert_array_equal(a.feature, b.feature)
+            np.testing.assert_allclose(a.value, b.value, rtol=1e-9, atol=1e-12)
+
+
+def test_many_classes_are_learned_as_well(rng):
+    """In the same rounds, enough of them, at a fraction of the trees."""
+    x = rng.normal(size=(1500, 6))
+    label = 3 * np.digitize(x[:, 0] + x[:, 1], [-0.7, 0.7]) + np.digitize(x[:, 2], [-0.5, 0.5])
+    losses = {}
+    for strategy in ("one_tree_per_output", "vector_leaf"):
+        model = GPUBoostClassifier(n_estimators=150, multi_strategy=strategy)
+        model.fit(x[:1000], label[:1000], eval_set=(x[1000:], label[1000:]))
+        losses[strategy] = min(model.evals_result_["validation_0"]["mlogloss"])
+        assert len(model.ensemble_.trees) == (150 if strategy == "vector_leaf" else 9 * 150)
+    assert losses["vector_leaf"] < 1.01 * losses["one_tree_per_output"]
+
+
+def test_early_stopping_keeps_whole_rounds(targets, tmp_path):
+    x, y = targets
+    model = GPUBoostRegressor(
+        n_estimators=60, learning_rate=1.0, early_stopping_rounds=2, multi_strategy="vector_leaf"
+    )
+    model.fit(x[:100], y[:100], eval_set=(x[100:], y[100:]))
+    stages = list(model.staged_predict(x))
+    assert len(stages) == model.n_estimators_ == len(model.ensemble_.trees)
+    np.testing.assert_array_equal(stages[model.best_iteration_], model.predict(x))
+    model.save_model(tmp_path / "model")
+    assert load_model(tmp_path / "model").best_iteration_ == model.best_iteration_
+
+
+def test_monotone_features_are_for_trees_of_one_output(targets):
+    x, y = targets
+    model = GPUBoostRegressor(monotone_constraints={0: 1}, multi_strategy="vector_leaf")
+    with pytest.raises(ValueError, match="use multi_strategy='one_tree_per_output' for y with 3"):
+        model.fit(x, y)
+    model.set_params(multi_strategy="one_tree_per_output").fit(x, y)
+    higher = x + [1.0, 0.0, 0.0, 0.0]
+    assert (model.predict(higher) >= model.predict(x)).all()
