@@ -165,9 +165,7 @@ class Booster:
         count_rows = params.min_samples_leaf > 1 and not hessian_counts
         self.vector = params.multi_strategy == VECTOR_LEAF and n_outputs > 1
         n_values = n_outputs if self.vector else 1
-        self.limits = growth_limits(
-            params, len(usable), n_features, count_rows, rules, n_values
-        )
+        self.limits = growth_limits(params, len(usable), n_features, count_rows, rules, n_values)
         self.grower = backend.make_grower(binned, self.limits, rules)
         self.y, self.weight = backend.put(y), backend.put(weight)
         self.several = y.ndim == 2
