@@ -157,5 +157,5 @@ def keep_unit(i: Any, key: Any, units: Any, shares: Any, factor: Any) -> None:
 
 def weight_left_out(i: Any, factor: Any, weight: Any, out: Any) -> None:
     """The weight of a row that is not drawn; 0 for one that is."""
-    own = weight[i] if weight.shape[0] > 0 else 1.0
-    out[i] = 0.0 if factor[i] > 0.0 else own
+    of_row = weight[i] if weight.shape[0] > 0 else 1.0
+    out[i] = 0.0 if factor[i] > 0.0 else of_row

@@ -14,7 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuboost.kernels.cpu._jit import helper, inlined
-from gpuboost.kernels.cpu.scores import NO_SPLIT, drop_small_sides, packed_score
+from gpuboost.kernels.cpu.scores import (
+    NO_SPLIT,
+    drop_small_sides,
+    packed_score,
+    sums_of_sides,
+    unpacked,
+)
 from gpuboost.scalar.formulas import leaf_weight, score_at, within
 
 
@@ -40,8 +46,7 @@ def limits_of(rules, node_id, feature):
 def weight_within(sums, growth, low, high):
     """Gradient, hessian and weight of a leaf with these packed sums."""
     p = growth[0]
-    g = np.float64(np.int32(sums >> 32)) * p.gradient_unit
-    h = np.float64(np.int32(sums)) * p.hessian_unit
+    g, h = unpacked(sums, p.gradient_unit, p.hessian_unit)
     return g, h, within(leaf_weight(g, h, p.reg_lambda, p.reg_alpha, p.max_delta_step), low, high)
 
 
@@ -80,14 +85,9 @@ def score_cuts_within(
     gu, hu = p.gradient_unit, p.hessian_unit
     reg_lambda, reg_alpha, max_delta_step = p.reg_lambda, p.reg_alpha, p.max_delta_step
     least = max(p.min_child_weight, 0.5 * hu)  # a side without hessian is no side
-    total_g = np.float64(np.int32(total >> 32)) * gu
-    total_h = np.float64(np.int32(total)) * hu
+    total_g, total_h = unpacked(total, gu, hu)
     for b in range(1, last + 1):
-        left = prefix[b] + extra
-        gl = np.float64(np.int32(left >> 32)) * gu
-        hl = np.float64(np.int32(left)) * hu
-        gr = total_g - gl
-        hr = total_h - hl
+        gl, hl, gr, hr = sums_of_sides(prefix[b] + extra, total_g, total_h, gu, hu)
         wl = within(leaf_weight(gl, hl, reg_lambda, reg_alpha, max_delta_step), low, high)
         wr = within(leaf_weight(gr, hr, reg_lambda, reg_alpha, max_delta_step), low, high)
         score = score_at(gl, hl, wl, reg_lambda, reg_alpha) + score_at(

@@ -2,11 +2,25 @@
 
 import numpy as np
 
-from gpuboost.kernels.cpu._jit import helper
+from gpuboost.kernels.cpu._jit import helper, inlined
 from gpuboost.scalar.formulas import leaf_score, plain_score
 
 #: The score of a cut that a node may not take.
 NO_SPLIT = -np.inf
+
+
+@inlined
+def unpacked(sums, gradient_unit, hessian_unit):
+    """Gradient and hessian of packed sums."""
+    g, h = np.float64(np.int32(sums >> 32)), np.float64(np.int32(sums))
+    return g * gradient_unit, h * hessian_unit
+
+
+@inlined
+def sums_of_sides(left, total_g, total_h, gradient_unit, hessian_unit):
+    """Gradients and hessians of both sides of a cut, from the packed sums of the left one."""
+    gl, hl = unpacked(left, gradient_unit, hessian_unit)
+    return gl, hl, total_g - gl, total_h - hl
 
 
 @helper
@@ -26,24 +40,15 @@ def score_cuts(
     gu, hu = p.gradient_unit, p.hessian_unit
     reg_lambda, reg_alpha, max_delta_step = p.reg_lambda, p.reg_alpha, p.max_delta_step
     least = max(p.min_child_weight, 0.5 * hu)  # a side without hessian is no side
-    total_g = np.float64(np.int32(total >> 32)) * gu
-    total_h = np.float64(np.int32(total)) * hu
+    total_g, total_h = unpacked(total, gu, hu)
     if reg_alpha == 0.0 and max_delta_step == 0.0:
         for b in range(1, last + 1):
-            left = prefix[b] + extra
-            gl = np.float64(np.int32(left >> 32)) * gu
-            hl = np.float64(np.int32(left)) * hu
-            gr = total_g - gl
-            hr = total_h - hl
+            gl, hl, gr, hr = sums_of_sides(prefix[b] + extra, total_g, total_h, gu, hu)
             score = plain_score(gl, hl, reg_lambda) + plain_score(gr, hr, reg_lambda)
             scores[b] = score if (hl >= least) & (hr >= least) else NO_SPLIT
     else:
         for b in range(1, last + 1):
-            left = prefix[b] + extra
-            gl = np.float64(np.int32(left >> 32)) * gu
-            hl = np.float64(np.int32(left)) * hu
-            gr = total_g - gl
-            hr = total_h - hl
+            gl, hl, gr, hr = sums_of_sides(prefix[b] + extra, total_g, total_h, gu, hu)
             scores[b] = NO_SPLIT
             if (hl >= least) & (hr >= least):
                 scores[b] = leaf_score(gl, hl, reg_lambda, reg_alpha, max_delta_step) + leaf_score(
@@ -67,8 +72,7 @@ def drop_small_sides(count_prefix, extra_count, last, total_count, growth, score
 def packed_score(sums, growth):
     """``leaf_score`` of packed sums."""
     p = growth[0]
-    g = np.float64(np.int32(sums >> 32)) * p.gradient_unit
-    h = np.float64(np.int32(sums)) * p.hessian_unit
+    g, h = unpacked(sums, p.gradient_unit, p.hessian_unit)
     return leaf_score(g, h, p.reg_lambda, p.reg_alpha, p.max_delta_step)
 
 

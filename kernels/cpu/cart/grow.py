@@ -67,13 +67,13 @@ def grow_tree(
             return False
         while state.n_looked < n_new:
             i = state.n_nodes - 1 - state.n_looked  # the left child is on top of the stack
-            found = find_split(
+            has_split = find_split(
                 coded, targets, growth, work, distances, nodes, i, best[0], state, budget
             )
             if state.n_seen > 0:
                 return False
             state.n_looked += 1
-            if found:
+            if has_split:
                 node = nodes[i]
                 if node.code < 0:
                     state.n_words = keep_words(
