@@ -230,7 +230,7 @@ def walks(backend: Any, n: int) -> Arrays:
     boosted = AdaBoostRegressor(n_estimators=4, max_depth=3, random_state=1, splitter="hist")
     rng = np.random.default_rng(3)
     bags = [rng.random(n) < 0.6 for _ in range(4)]
-    sums, _ = forest.ensemble_.unseen_raw(there, bags.__getitem__, backend)
+    [(sums, _)] = forest.ensemble_.staged_unseen_raw(there, bags.__getitem__, [4], backend)
     out = {
         "leaves": forest.ensemble_.leaves(there, backend),
         "out-of-bag sums": sums,

@@ -30,6 +30,7 @@ class Training:
     on_device: bool = False
     sparse: bool = False
     categories: bool = False  # in columns 3 and 4
+    groups: bool = False  # of three rows
 
 
 def _boosting() -> dict[str, Training]:
@@ -55,6 +56,8 @@ def _boosting() -> dict[str, Training]:
     options: dict[str, dict[str, Any]] = {
         "exponential": {"objective": "exponential"},
         "rows drawn": {"subsample": 0.6},
+        "rows drawn by size": {"subsample": 0.4, "sampling_method": "mvs"},
+        "rows drawn, large gradients kept": {"subsample": 0.4, "sampling_method": "goss"},
         "columns drawn": {
             "colsample_bytree": 0.8, "colsample_bylevel": 0.8, "colsample_bynode": 0.8,
         },
@@ -74,6 +77,9 @@ def _boosting() -> dict[str, Training]:
     out |= {
         "boosting, weights": Training(classifier, "two", small, weights=True),
         "boosting, weights of values": Training(regressor, "values", small, weights=True),
+        "boosting, groups drawn, out of bag": Training(
+            classifier, "two", small | {"subsample": 0.6, "oob_score": True}, groups=True
+        ),
         "boosting, nothing missing": Training(regressor, "values", small, missing=False),
         "boosting, early stopping": Training(regressor, "values", stops, eval_set=True),
         "boosting, 300 columns": Training(classifier, "two", small, n_features=300),
@@ -239,6 +245,8 @@ class Data:
             "pair": np.stack([signal, np.abs(signal)], axis=1),
         }[training.target]
         options: dict[str, Any] = {"sample_weight": weight} if training.weights else {}
+        if training.groups:
+            options["groups"] = np.arange(n) // 3
         if training.eval_set:
             options["eval_set"] = x[: n // 4], y[n // 4 : 2 * (n // 4)]  # of other rows: it stops
         return cls(x, y, options)
