@@ -85,7 +85,10 @@ class FeatureMap:
         categories), None, or a list of column numbers, names or booleans.
         """
         columns = columns_of(x)
-        n_features = len(columns) if columns is not None else np.shape(x)[1]
+        if columns is not None:
+            n_features = len(columns)
+        else:
+            n_features = x.shape[1] if hasattr(x, "shape") else np.shape(x)[1]
         names = None if columns is None else columns.names
         chosen = categorical_columns(columns, n_features, names, categorical_features)
         if columns is None:
