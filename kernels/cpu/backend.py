@@ -1,6 +1,7 @@
 """The CPU backend: numba kernels run by a team of threads."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -216,7 +217,7 @@ class CpuBackend:
         n_cells = np.array([len(of_column) + 2 for of_column in cuts], np.int64)
         return self.code_sparse(x, cuts, np.concatenate([[0], np.cumsum(n_cells)]))
 
-    def code_sparse(self, x: SparseRows, cuts: list[HostArray], first: HostArray) -> SparseColumns:
+    def code_sparse(self, x: SparseRows, cuts: list[HostArray], first: HostArray) -> Any:
         """The codes, in which those of each feature begin with ``first``."""
         entries = np.empty(x.size, np.uint32)
         cut_begin = np.concatenate([[0], np.cumsum([len(of_column) for of_column in cuts])])

@@ -131,7 +131,8 @@ __device__ __forceinline__ double weight_within(i64 sums, const Growth& p, doubl
 }
 
 // What a node scores as a leaf.
-__device__ __forceinline__ double node_score(i64 sums, const Growth& p, const double* bounds, int node)
+__device__ __forceinline__ double node_score(
+    i64 sums, const Growth& p, const double* bounds, int node)
 {
     if (!CONSTRAINED) return packed_score(sums, p);
     const double g = (double)gradient_of(sums) * p.gradient_unit,
@@ -175,9 +176,9 @@ __device__ __forceinline__ void hand_down(
     right[direction > 0 ? 0 : 1] = middle;
 }
 
-// The codes of a sparse matrix in one buffer: where the entries of each row begin (i64), the entries
-// (u32: feature * N_CODES + code, ascending within a row), and the code of the values that each
-// feature does not store (u8).
+// The codes of a sparse matrix in one buffer: where the entries of each row begin (i64), the
+// entries (u32: feature * N_CODES + code, ascending within a row), and the code of the values that
+// each feature does not store (u8).
 struct Entries {
     const i64* begin;
     const u32* of_rows;

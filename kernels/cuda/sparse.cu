@@ -1,8 +1,8 @@
-// Histograms of a sparse matrix. Only what is stored is added; the search puts what is not stored in
-// its place (add_absent in split.cu).
+// Histograms of a sparse matrix. Only what is stored is added; the search puts what is not stored
+// in its place (add_absent in split.cu).
 
-// A warp goes through the entries of a row and adds to cells in global memory. A cell belongs to one
-// feature, so that rows meet in it as often as they store the same code.
+// A warp goes through the entries of a row and adds to cells in global memory. A cell belongs to
+// one feature, so that rows meet in it as often as they store the same code.
 extern "C" __global__ void __launch_bounds__(HISTOGRAM_THREADS, 2) build_sparse_histograms(
     const u8* codes, const int* rows, const i64* gh, const Node* nodes, const int* built,
     const int* built_tiles, const State* state, i64* pool, int* count_pool, i64 n_rows,

@@ -286,8 +286,12 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
     i64 root_sums = 0;
     if (is_root) {
         const i64* root_cells = pool + nodes[0].slot * slot_cells;
-        if (SPARSE) root_sums = root_cells[(i64)n_features * N_CODES];
-        else block_exclusive_sum(root_cells[(i64)features[0] * N_CODES + bin], warp_sums, root_sums);
+        if (SPARSE) {
+            root_sums = root_cells[(i64)n_features * N_CODES];
+        } else {
+            const i64 cell = root_cells[(i64)features[0] * N_CODES + bin];
+            block_exclusive_sum(cell, warp_sums, root_sums);
+        }
         if (j == 0 && threadIdx.x == 0) nodes[0].sums = root_sums;
     }
     double gain[2] = {0.0, 0.0}, size = 0.0;
