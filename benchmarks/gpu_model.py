@@ -20,6 +20,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -64,6 +65,8 @@ N_FEATURES = 28
 #: The forest of the tables: trees that grow together, their depth, and features of a node.
 FOREST_TREES, FOREST_DEPTH, FOREST_FEATURES = 64, 6, 5
 SAMPLE_TREES, SAMPLE_FOREST_ROWS = 2, 8192
+#: Rows of a tile while a forest is counted: so few that all nodes are large, as with many rows.
+SAMPLE_TILES = (32, 64)
 #: Figures that others have published: (library, GPU, work, seconds, source).
 AIRLINE = "airline 10M, 100 trees of depth 10"
 GBM_PERF = "szilard/GBM-perf on GitHub, independent of XGBoost"
@@ -170,8 +173,13 @@ def work_of_tree(
 
 
 def work_of_forest(sample: int = SAMPLE_FOREST_ROWS) -> Work:
-    """What FOREST_TREES trees of a forest that grow together are made of."""
+    """What FOREST_TREES trees of a forest that grow together are made of.
+
+    All nodes are large, as with many rows: they are counted with small tiles of two sizes, and what
+    follows the number of tiles is taken for tiles of the size that they have.
+    """
     from gpuboost import RandomForestRegressor
+    from gpuboost.kernels.cuda import tree_steps
 
     def run(n_rows: int) -> Any:
         x, y = _rows(n_rows, N_FEATURES)
@@ -187,9 +195,24 @@ def work_of_forest(sample: int = SAMPLE_FOREST_ROWS) -> Work:
         forest.fit(x, y)
         yield
 
-    work, times = _work(run, sample), FOREST_TREES / SAMPLE_TREES
+    small, large = SAMPLE_TILES
+    works = []
+    for tile_rows in SAMPLE_TILES:
+        with mock.patch.object(tree_steps, "TILE_ROWS", tile_rows):
+            works.append(_work(run, sample))
+
+    def with_tiles(of_small: Any, of_large: Any) -> Any:
+        by_tile = (of_small - of_large) / (1 / small - 1 / large)
+        return of_large + by_tile * (1 / tree_steps.TILE_ROWS - 1 / large)
+
+    first, second = works
+    times = FOREST_TREES / SAMPLE_TREES
     return Work(
-        work.kernels, work.fixed * times, work.by_row * times, work.by_multiprocessor, work.memory
+        second.kernels,
+        with_tiles(first.fixed, second.fixed) * times,
+        with_tiles(first.by_row, second.by_row) * times,
+        with_tiles(first.by_multiprocessor, second.by_multiprocessor),
+        second.memory,
     )
 
 

@@ -60,6 +60,20 @@ def test_the_counts_of_a_tree(monkeypatch):
     assert estimate(work, 10**9, GPUS["A100"])["build_histograms"].bound != "launch"
 
 
+def test_the_counts_of_a_forest(monkeypatch):
+    """With small tiles, so that all nodes are large: as many launches a level as with many rows."""
+    monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
+    monkeypatch.setattr(gpu_model, "FOREST_DEPTH", 2)
+    monkeypatch.setattr(gpu_model, "SAMPLE_TREES", 1)
+    work = gpu_model.work_of_forest(1024)
+    n_rounds = 4  # of 5, 5, 10 and 8 features
+    assert work.kernels.count("open_nodes") == 2
+    assert work.kernels.count("sum_tiles") == work.kernels.count("score_cuts") == 2 * n_rounds
+    assert work.kernels.count("scatter_tiles") == 2
+    costs = estimate(work, 10**8, GPUS["A100"])
+    assert costs["sum_tiles"].bound != "launch" and costs["draw_features"].bound == "launch"
+
+
 def test_launches_that_depend_on_the_rows_are_refused(monkeypatch):
     kernels = iter([["a"], ["a", "b"], ["a"]])
     monkeypatch.setattr(gpu_model, "_counted", lambda *_: (next(kernels), np.zeros((1, 3)), 0))
