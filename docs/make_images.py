@@ -6,6 +6,7 @@ figures, and draws the way of a column of ``docs/categories.md``.
 
 import os
 import re
+from itertools import pairwise
 from pathlib import Path
 
 os.environ["MPLBACKEND"] = "Agg"
@@ -52,12 +53,12 @@ def draw_columns(path):
     axes.axis("off")
     for name, x in STEPS:
         axes.text(x, 0.94, name, ha="center", weight="bold")
-    for (_, a), (_, b) in zip(STEPS, STEPS[1:]):
+    for (_, a), (_, b) in pairwise(STEPS):
         axes.annotate("", (b - 0.1, 0.945), (a + 0.1, 0.945), arrowprops={"arrowstyle": "->"})
     for i, (kind, *cells, split) in enumerate(WAYS):
         y = 0.81 - 0.205 * i
         axes.text(0.012, y, kind, color=GREY, size=9, va="center", rotation=90)
-        for (_, x), texts in zip(STEPS, cells):
+        for (_, x), texts in zip(STEPS, cells, strict=False):
             for k, text in enumerate(texts):
                 missing = k == 2
                 axes.text(
