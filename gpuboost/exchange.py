@@ -221,6 +221,23 @@ class SplitRules:
     groups: HostArray | None = None
     # (n_features,) float64: subtracted from the gains of a feature that no split has used
     costs: HostArray | None = None
+    # (n, 4) int32: splits at the top of every tree: feature, last bin of the left side, and the
+    # rows of the table that have those of the children, or -1
+    forced: HostArray | None = None
+
+    @property
+    def forced_features(self) -> HostArray:
+        """Features of forced splits, which every tree may use."""
+        return np.empty(0, np.int32) if self.forced is None else np.unique(self.forced[:, 0])
+
+    def tree_weights(self, n_features: int) -> HostArray | None:
+        """Weights by which trees draw features, infinite for those that each must have."""
+        if self.forced is None:
+            return self.feature_weights
+        weights = np.ones(n_features) if self.feature_weights is None else self.feature_weights
+        out = weights.copy()
+        out[self.forced_features] = np.inf
+        return out
 
 
 class GradientSample(NamedTuple):

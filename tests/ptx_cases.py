@@ -352,6 +352,17 @@ BOOSTING = {
         0, max_depth=4, n_estimators=2, interaction_constraints=[[0, 5, 17], [1, 2, 5], [5, 6]],
         feature_weights=FEATURE_WEIGHTS, feature_penalties={17: 3.0, 0: 9.0}, **DRAWN_COLUMNS,
     ),
+    "leafwise, forced splits": boosting(
+        0, grow_policy="leafwise", max_leaves=7, n_estimators=2, min_samples_leaf=3,
+        forced_splits={
+            "feature": 5, "threshold": 0, "right": {"feature": 1, "threshold": 0.5},
+            "left": {"feature": 2, "threshold": 1},
+        },
+    ),
+    "symmetric, forced splits": boosting(
+        2, grow_policy="symmetric", max_depth=3, n_estimators=2,
+        forced_splits=[{"feature": 5, "threshold": 0}, {"feature": 1, "threshold": 0.5}],
+    ),
     "symmetric, rules of features, rows counted": boosting(
         2, grow_policy="symmetric", max_depth=3, n_estimators=2, min_samples_leaf=4,
         interaction_constraints=[[0, 5, 17], [1, 2, 5], [5, 6]], feature_weights=FEATURE_WEIGHTS,

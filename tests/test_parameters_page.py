@@ -56,6 +56,7 @@ NAMES = {
     ),
     "feature_weights": ("(`feature_weights` None)", None, None),
     "feature_penalties": (None, "(`cegb_penalty_feature_coupled`)", None),
+    "forced_splits": (None, "(`forcedsplits_filename`)", None),
     "early_stopping_rounds": ("early_stopping_rounds", "early_stopping_round", "n_iter_no_change"),
     "eval_metric": ("eval_metric", "(`eval_metric` of `fit`)", "scoring"),
     "class_weight": ("scale_pos_weight", "class_weight", "class_weight"),

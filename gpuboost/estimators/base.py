@@ -50,8 +50,16 @@ from gpuboost.data.feature_options import (
     monotone_directions,
 )
 from gpuboost.data.features import UNKNOWN, FeatureMap
+from gpuboost.data.forced_splits import (
+    check_forced_splits,
+    check_paths,
+    forced_table,
+    number_features,
+    read_forced_splits,
+)
 from gpuboost.data.sparse import dense_matrix, sparse_rows
 from gpuboost.data.summary import Summary
+from gpuboost.dtypes import SYMMETRIC
 from gpuboost.estimators.eval_sets import one_column
 from gpuboost.estimators.leaves import LeavesOfTrees
 from gpuboost.exchange import SplitRules
@@ -526,6 +534,8 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         check_numbers_of_features("feature_weights", self.feature_weights, "weight", "weights")
         penalties = self.feature_penalties
         check_numbers_of_features("feature_penalties", penalties, "penalty", "penalties")
+        symmetric = params.order == SYMMETRIC
+        check_forced_splits(self.forced_splits, symmetric, params.depth_limit, params.leaf_limit)
         self._check_input_parameters()
         return params
 
@@ -610,6 +620,27 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
                 f"{n_outputs} columns; got multi_strategy={self.multi_strategy!r}"
             )
 
+    def _with_forced_splits(
+        self, rules: SplitRules, features: FeatureMap, params: BoostParams
+    ) -> SplitRules:
+        """The rules with the splits at the top of every tree, at cuts of the features."""
+        splits = read_forced_splits(self.forced_splits, params.order == SYMMETRIC)
+        if not splits:
+            return rules
+        names, n_features = getattr(self, "feature_names_in_", None), len(features)
+        splits = number_features(splits, names, n_features)
+        if self.interaction_constraints is not None:
+            check_paths(splits, interaction_groups(self.interaction_constraints, names, n_features))
+        for split in splits:
+            if rules.feature_weights is not None and rules.feature_weights[split.feature] == 0:
+                raise ValueError(
+                    f"forced_splits splits feature {split.feature}, whose weight in "
+                    "feature_weights is 0"
+                )
+        return replace(
+            rules, forced=forced_table(splits, [feature.cuts for feature in features.features])
+        )
+
     def _named_objective(self) -> Objective:
         check_choice("objective", self.objective, self._objectives)
         return OBJECTIVES[self.objective]
@@ -653,6 +684,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         self._check_vector_leaves(objective, rules, 1 if y.ndim == 1 else len(y))
         with get_backend(device, self.n_jobs, cells=x.size) as backend:
             features = features.with_cuts(Summary.of(x, weight, y.T), params.max_bins, backend)
+            rules = self._with_forced_splits(rules, features, params)
             binned = features.matrix(x, backend, by_rows=True)
             base_score = objective.base_score(y, weight, n_classes, backend.host, row_arrays)
             sets = [

@@ -126,6 +126,13 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         of its splits until a split on it has been made, in this tree or one before. Nodes that are
         searched at the same time pay each, and gains that were found before stay; with symmetric
         growth a level pays once. Features that a dict does not mention cost nothing.
+    forced_splits : dict, list, str or path-like, default=None
+        Splits at the top of every tree, as LightGBM takes them: a dict with "feature" (name or
+        number), "threshold" and, if wanted, "left" and "right", which are such dicts again, or the
+        name of a JSON file with it. With symmetric growth, a list with a dict for each level.
+        A threshold becomes the nearest cut of the feature. Forced splits are made first, whatever
+        their gain; one that would leave a side with too few rows or too little weight, or break a
+        monotonic constraint, is left out, with those below it. Their features are in every tree.
     early_stopping_rounds : int or None, default=None
         Stop training when the last metric on the last evaluation set has not improved for this many
         iterations. Predictions then use the best iteration. None means no early stopping.
@@ -214,6 +221,7 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         interaction_constraints: Any = None,
         feature_weights: Any = None,
         feature_penalties: Any = None,
+        forced_splits: Any = None,
         early_stopping_rounds: int | None = DEFAULT.early_stopping_rounds,
         eval_metric: Any = None,
         importance_type: str = "gain",
@@ -407,6 +415,13 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         of its splits until a split on it has been made, in this tree or one before. Nodes that are
         searched at the same time pay each, and gains that were found before stay; with symmetric
         growth a level pays once. Features that a dict does not mention cost nothing.
+    forced_splits : dict, list, str or path-like, default=None
+        Splits at the top of every tree, as LightGBM takes them: a dict with "feature" (name or
+        number), "threshold" and, if wanted, "left" and "right", which are such dicts again, or the
+        name of a JSON file with it. With symmetric growth, a list with a dict for each level.
+        A threshold becomes the nearest cut of the feature. Forced splits are made first, whatever
+        their gain; one that would leave a side with too few rows or too little weight, or break a
+        monotonic constraint, is left out, with those below it. Their features are in every tree.
     early_stopping_rounds : int or None, default=None
         Stop training when the last metric on the last evaluation set has not improved for this many
         iterations. Predictions then use the best iteration. None means no early stopping.
@@ -503,6 +518,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         interaction_constraints: Any = None,
         feature_weights: Any = None,
         feature_penalties: Any = None,
+        forced_splits: Any = None,
         early_stopping_rounds: int | None = DEFAULT.early_stopping_rounds,
         eval_metric: Any = None,
         class_weight: Any = None,

@@ -62,7 +62,7 @@ def growth_limits(
         max_depth=params.depth_limit,
         max_leaves=max_leaves,
         max_open=min(2 ** (depth - 1), max_leaves),
-        tree_features=share(params.colsample_bytree, n_drawn),
+        tree_features=max(share(params.colsample_bytree, n_drawn), len(rules.forced_features)),
         leaves_per_step=min(int(params.leaves_per_step), NO_LEAF_LIMIT),
         max_steps=max_steps(params, max_leaves),
         sample_columns=(
@@ -199,7 +199,7 @@ class Booster:
             np.arange(n_features, dtype=np.int32)[: self.limits.tree_features]
         )
         self.draw_features = self.limits.tree_features < n_features
-        weights = None if rules is None else rules.feature_weights
+        weights = None if rules is None else rules.tree_weights(n_features)
         self.feature_weights = None if weights is None else backend.put(weights)
         self.thresholds = features.thresholds()
         #: Training rows as an eval set: those that a round has not drawn.

@@ -64,6 +64,7 @@ from gpuboost.kernels.cpu.cart.grow import grow_tree
 from gpuboost.kernels.cpu.cart.records import Coded, Distances, Targets, Work
 from gpuboost.kernels.cpu.columns import SparseColumns
 from gpuboost.kernels.cpu.draws import make_groups, make_weights
+from gpuboost.kernels.cpu.forced import make_forced
 from gpuboost.kernels.cpu.frontier import make_frontier
 from gpuboost.kernels.cpu.growth import N_OF_TREE, Stages, assist, grow
 from gpuboost.kernels.cpu.rules import make_rules
@@ -627,6 +628,7 @@ class CpuGrower:
             weights=make_weights(rules.feature_weights),
             groups=make_groups(rules.groups, max_nodes),
             due=None if rules.costs is None else rules.costs.copy(),
+            forced=make_forced(rules.forced, max_nodes),
             absent=columns.absent if self.sparse else None,
             progress=np.zeros(1, PROGRESS),
             nodes=np.empty(max_nodes, NODE),

@@ -14,6 +14,7 @@ import numpy as np
 from gpuboost.dtypes import LEAFWISE, SYMMETRIC
 from gpuboost.kernels.cpu._jit import allocating, helper, inlined, kernel
 from gpuboost.kernels.cpu.draws import begin_groups, draw_columns, narrow_groups
+from gpuboost.kernels.cpu.forced import enforce, hand_down_forced, next_level, rank_gain
 from gpuboost.kernels.cpu.frontier import keep_best, push
 from gpuboost.kernels.cpu.partition import move_pieces, partition_pieces
 from gpuboost.kernels.cpu.rules import begin_rules, hand_down, limits_of, node_score
@@ -77,6 +78,7 @@ class Stages(NamedTuple):
     weights: Any
     groups: Any
     due: Any
+    forced: Any
     absent: Any
     progress: Any
     nodes: Any
@@ -103,8 +105,9 @@ def begin_node(node, begin, end, depth, slot):
 
 @helper
 def begin_tree(
-    rows, features, growth, rules, weights, groups, progress, nodes, pairs, masks, free_slots
-):
+    rows, features, growth, rules, weights, groups, forced, progress, nodes, pairs, masks,
+    free_slots,
+):  # fmt: skip
     """The root: all rows, one histogram due."""
     state = progress[0]
     state.n_nodes = 1
@@ -118,6 +121,8 @@ def begin_tree(
         begin_rules(rules)
     if groups is not None:
         begin_groups(groups)
+    if forced is not None:
+        forced.of_node[0] = 0
     pairs[0].small = 0
     pairs[0].large = -1
     pairs[0].inherits = 0
@@ -229,7 +234,7 @@ def ends_here(growth, state, node):
 
 
 @helper
-def choose(growth, progress, nodes, frontier, pieces, n_threads, list_leaves):
+def choose(growth, forced, progress, nodes, frontier, pieces, n_threads, list_leaves):
     """Choose the nodes to split in this step and cut their rows into pieces.
 
     Returns how many nodes there are. Rows of nodes whose children stay leaves are not moved unless
@@ -244,7 +249,7 @@ def choose(growth, progress, nodes, frontier, pieces, n_threads, list_leaves):
     if state.level < p.max_steps:
         for i in range(state.n_nodes):
             if may_split(growth, nodes[i]):
-                push(frontier, n, nodes[i].split.gain, i, False)
+                push(frontier, n, rank_gain(forced, nodes[i].split.gain, i), i, False)
                 n += 1
         n = keep_best(frontier, n, room)
     chosen = frontier.id
@@ -277,8 +282,8 @@ def choose(growth, progress, nodes, frontier, pieces, n_threads, list_leaves):
 
 @helper
 def settle(
-    features, growth, rules, weights, groups, due, n_bins, progress, nodes, chosen, pieces, pairs,
-    masks, free_slots,
+    features, growth, rules, weights, groups, due, forced, n_bins, progress, nodes, chosen, pieces,
+    pairs, masks, free_slots,
 ):  # fmt: skip
     """Make the children of the chosen nodes.
 
@@ -315,6 +320,8 @@ def settle(
             narrow_groups(groups, growth, state.level, nodes, chosen[c])
         if due is not None:
             due[parent.split.feature] = 0.0  # paid
+        if forced is not None:
+            hand_down_forced(forced, growth, nodes, chosen[c])
         parent.open = 0
         if ends_here(growth, state, parent):
             left.open = 0
@@ -339,6 +346,8 @@ def settle(
             draw_columns(growth, level, id_, child, features, weights, groups, masks)
         state.n_pairs += 1
     state.n_leaves += state.n_chosen
+    if forced is not None:
+        next_level(forced, growth)
 
 
 @helper
@@ -481,8 +490,8 @@ def grow(
     n_threads = control[N_THREADS]
     if state.n_nodes == 0:
         begin_tree(
-            a.rows, a.features, a.growth, a.rules, a.weights, a.groups, a.progress, a.nodes,
-            a.pairs, a.masks, free_slots,
+            a.rows, a.features, a.growth, a.rules, a.weights, a.groups, a.forced, a.progress,
+            a.nodes, a.pairs, a.masks, free_slots,
         )  # fmt: skip
     done = np.int64(0)
     while done < budget:
@@ -507,6 +516,10 @@ def grow(
             work = np.int64(state.end_pair - state.first_pair) * n_features * SCAN_COST
             run_stage(np.int64(SCAN), is_shared(control, work), control, symmetric, a)
             done += work
+            enforce(
+                a.forced, symmetric, a.features, a.starts, a.n_bins, a.growth, a.rules, a.progress,
+                a.nodes, a.pairs, a.pool, a.count_pool, a.best_splits,
+            )  # fmt: skip
             if symmetric is None:
                 return_spares(a.progress, a.nodes, a.pairs, n_slots)
                 adopt_pairs(a.progress, a.nodes, a.pairs, free_slots, a.best_splits)
@@ -524,14 +537,19 @@ def grow(
                     a.best_splits,
                 )
             state.first_pair = state.end_pair
-        if choose(a.growth, a.progress, a.nodes, frontier, a.pieces, n_threads, list_leaves) == 0:
+        if (
+            choose(
+                a.growth, a.forced, a.progress, a.nodes, frontier, a.pieces, n_threads, list_leaves
+            )
+            == 0
+        ):
             return True
         work = state.n_rows_moving
         if state.n_pieces > 0:
             run_stage(np.int64(PARTITION), is_shared(control, work), control, symmetric, a)
         settle(
-            a.features, a.growth, a.rules, a.weights, a.groups, a.due, a.n_bins, a.progress,
-            a.nodes, frontier.id, a.pieces, a.pairs, a.masks, free_slots,
+            a.features, a.growth, a.rules, a.weights, a.groups, a.due, a.forced, a.n_bins,
+            a.progress, a.nodes, frontier.id, a.pieces, a.pairs, a.masks, free_slots,
         )  # fmt: skip
         if state.n_pieces > state.n_moving:  # a node of one piece is done already
             run_stage(np.int64(MOVE), is_shared(control, work), control, symmetric, a)

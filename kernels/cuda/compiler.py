@@ -66,7 +66,7 @@ SHARED = {
 
 
 #: Rules of a fit that are compiled only for fits that have them.
-RULES = ("constrained", "weighted", "grouped", "penalized")
+RULES = ("constrained", "weighted", "grouped", "penalized", "forced")
 
 
 def source(name, group_features, count_rows, rules=(), sparse=False):

@@ -129,6 +129,7 @@ class CudaGrower:
                 ),
                 np.float64,
             ),
+            "forced_of_node": ((1 if rules.forced is None else max_nodes,), np.int32),
             "groups_of_node": ((1 if rules.groups is None else max_nodes, n_words), np.uint64),
             "kept_nodes": ((self.max_kept, max_nodes), NODE),
             "kept_values": ((self.max_kept, max_nodes, n_values), np.float64),
@@ -141,20 +142,22 @@ class CudaGrower:
             self.state, self.pairs, self.built, self.built_tiles, self.ranks,
             self.chosen, self.chosen_tiles, self.n_left, self.tile_lefts,
             self.free_slots, self.used, self.leaves, self.leaf_tiles, self.by_depth,
-            self.depth_end, self.sums, self.values, self.bounds, self.arrivals, self.groups_of_node,
-            self.kept_nodes, self.kept_values, self.kept_cover, self.kept_sizes,
+            self.depth_end, self.sums, self.values, self.bounds, self.arrivals,
+            self.forced_of_node, self.groups_of_node, self.kept_nodes, self.kept_values,
+            self.kept_cover, self.kept_sizes,
         ) = (cp.empty(shape, dtype) for shape, dtype in plan.values())  # fmt: skip
         self.n_bins = cp.asarray(binned.n_bins)
         self.constrained = rules.directions is not None
         self.n_words = np.int32(n_words)
         # what is not there is not read
-        self.directions, self.weights, self.groups_of_feature, self.due = (
+        self.directions, self.weights, self.groups_of_feature, self.due, self.forced = (
             cp.asarray(np.zeros(1, dtype) if array is None else array)
             for array, dtype in (
                 (rules.directions, np.int32),
                 (rules.feature_weights, np.float64),
                 (rules.groups, np.uint64),
                 (rules.costs, np.float64),
+                (rules.forced, np.int32),
             )
         )
         self.absent = self.bins[len(self.bins) - self.n_features :]  # read if it is sparse
@@ -209,7 +212,8 @@ class CudaGrower:
         self._launch("growth", "start_tree", 2 * self.n_multiprocessors, "PARTITION_THREADS", (
             rows, count, features, self.nodes, self.state, growth, self.pairs, self.ranks,
             self.built, self.built_tiles, self.free_slots, self.masks, self.used, self.rows,
-            self.pool, self.count_pool, self.bounds, *self._draws(), np.int32(self.n_slots),
+            self.pool, self.count_pool, self.bounds, *self._draws(), self.forced_of_node,
+            np.int32(self.n_slots),
             *numbers,
         ))  # fmt: skip
         self._build_and_scan(features, gh, growth)
@@ -218,7 +222,8 @@ class CudaGrower:
                 self.nodes, self.state, growth, self.pairs, self.best_splits, self.n_bins,
                 self.pool, self.count_pool, self.free_slots, self.ranks, self.chosen,
                 self.chosen_tiles, self.n_left, self.directions, self.bounds,
-                np.int32(self.n_chunks), np.int32(self.n_used), np.int32(self.n_features),
+                self.forced, self.forced_of_node, self.absent, np.int32(self.n_chunks),
+                np.int32(self.n_used), np.int32(self.n_features),
                 np.int32(self.tile_rows),
             ))  # fmt: skip
             self._launch("partition", "count_lefts", self._tile_blocks(), "PARTITION_THREADS", (
@@ -231,8 +236,9 @@ class CudaGrower:
                 self.bins, self.rows, self.nodes, self.state, growth, self.pairs, self.ranks,
                 self.chosen, self.chosen_tiles, self.tile_lefts, self.n_left, self.free_slots,
                 self.masks, self.built, self.built_tiles, self.n_bins, self.directions,
-                self.bounds, self.due, features, *self._draws(), np.int64(self.n_rows),
-                np.int32(self.n_used), np.int32(self.tile_rows), np.int32(self.masked),
+                self.bounds, self.due, self.forced, self.forced_of_node, features, *self._draws(),
+                np.int64(self.n_rows), np.int32(self.n_used), np.int32(self.tile_rows),
+                np.int32(self.masked),
             ))  # fmt: skip
             if step + 1 < self.limits.max_steps:
                 self._build_and_scan(features, gh, growth)
@@ -449,6 +455,7 @@ def _names_of(rules: SplitRules) -> tuple[str, ...]:
         "weighted": rules.feature_weights,
         "grouped": rules.groups,
         "penalized": rules.costs,
+        "forced": rules.forced,
     }
     return tuple(name for name, array in given.items() if array is not None)
 

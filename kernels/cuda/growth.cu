@@ -26,6 +26,7 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) start_tree(
     i64* pool, int* count_pool, double* bounds,
     const double* weights, double* arrivals, const u64* groups_of_feature, u64* groups_of_node,
     int n_words,           // these five: see Draws
+    int* forced_of_node,   // see choose
     int n_slots, int n_used, int n_features, int tile_rows, int masked)
 {
     const int n = *n_tree_rows;
@@ -47,6 +48,7 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) start_tree(
         draw_columns(*growth, 0, 0, -1, -1, 0, masks, n_used,
             {features, weights, arrivals, groups_of_feature, groups_of_node, n_words});
     if (threadIdx.x != 0) return;
+    if (FORCED) forced_of_node[0] = 0;
     if (CONSTRAINED) {  // the root's leaves may have any weight
         bounds[0] = no_split();
         bounds[1] = -no_split();
@@ -77,10 +79,147 @@ __device__ __forceinline__ u64 rank_of(const Growth& p, const Node& node) {
     return bits & sign ? ~bits : bits | sign;
 }
 
+// Splits at the top of every tree: see kernels/cpu/forced.py. Only read if FORCED.
+struct ForcedSplits {
+    const int* splits;  // [n][4]: feature, last bin of the left side, splits of the children or -1
+    int* of_node;       // [max_nodes]: that of each node, or -1; the first: also that of the level
+    const u8* absent;   // [n_features], if X is sparse
+};
+
+// Scores with missing values right and left, whether there are some, and sums of bins and of them.
+struct ForcedScore {
+    double right, left;
+    i64 sums, missing_sums;
+    bool missing;
+};
+
+// A warp scores a forced split of a node.
+__device__ __forceinline__ ForcedScore score_forced(
+    const int* split, const Node& node, int id, const i64* pool, const int* count_pool,
+    const u8* absent, const int* directions, const double* bounds, int n_features, const Growth& p)
+{
+    const int lane = threadIdx.x & (WARP - 1), feature = split[0], last = split[1];
+    const int unstored = SPARSE ? absent[feature] : -1;
+    const i64 at = ((i64)node.slot * histogram_features(n_features) + feature) * N_CODES;
+    const i64 n_rows = node.end - node.begin;
+    i64 left = 0, others = 0;
+    int n_left = 0, n_others = 0;
+    for (int bin = lane; bin < N_CODES; bin += WARP) {
+        if (bin == unstored) continue;
+        const bool goes_left = bin >= 1 && bin <= last;
+        others += pool[at + bin];
+        if (goes_left) left += pool[at + bin];
+        if (COUNT_ROWS) {
+            n_others += count_pool[at + bin];
+            if (goes_left) n_left += count_pool[at + bin];
+        }
+    }
+    left = warp_sum(left);
+    others = warp_sum(others);
+    n_left = warp_sum(n_left);
+    n_others = warp_sum(n_others);
+    i64 missing = unstored == 0 ? node.sums - others : pool[at];
+    int n_missing = 0;
+    if (COUNT_ROWS) n_missing = unstored == 0 ? (int)n_rows - n_others : count_pool[at];
+    if (unstored >= 1 && unstored <= last) {
+        left += node.sums - others;
+        n_left += (int)n_rows - n_others;
+    }
+    const Limits limits = limits_of(directions, bounds, id, feature);
+    ForcedScore out = {no_split(), no_split(), left, missing, missing != 0 || n_missing != 0};
+    if (!COUNT_ROWS || (n_left >= p.min_samples_leaf && n_rows - n_left >= p.min_samples_leaf))
+        out.right = limited_cut_score(left, node.sums, p, limits, false);
+    n_left += n_missing;
+    if (!out.missing) out.left = out.right;
+    else if (!COUNT_ROWS
+        || (n_left >= p.min_samples_leaf && n_rows - n_left >= p.min_samples_leaf))
+        out.left = limited_cut_score(left + missing, node.sums, p, limits, false);
+    return out;
+}
+
+// Put forced splits in the place of those that the scan has found. A warp takes a node.
+__device__ __forceinline__ void enforce_pairs(
+    const Node* nodes, const Pair* pairs, int n_pairs, Split* splits, int n_chunks,
+    const i64* pool, const int* count_pool, const int* directions, const double* bounds,
+    int n_features, const Growth& p, const ForcedSplits& forced)
+{
+    const int lane = threadIdx.x & (WARP - 1);
+    for (int task = threadIdx.x / WARP; task < 2 * n_pairs; task += blockDim.x / WARP) {
+        const int id = task & 1 ? pairs[task / 2].large : pairs[task / 2].small;
+        const int k = id < 0 ? -1 : forced.of_node[id];
+        if (k < 0) continue;
+        const Node& node = nodes[id];
+        const int* split = forced.splits + 4 * k;
+        const ForcedScore found = score_forced(split, node, id, pool, count_pool, forced.absent,
+            directions, bounds, n_features, p);
+        if (lane != 0) continue;
+        const bool missing_left = found.left > found.right;
+        const double score = missing_left ? found.left : found.right;
+        if (score == no_split()) {
+            forced.of_node[id] = -1;
+            continue;
+        }
+        Split out = {};
+        out.gain = score - node_score(node.sums, p, bounds, id);
+        out.left = found.sums + (found.missing && missing_left ? found.missing_sums : 0);
+        out.feature = split[0];
+        out.bin = split[1];
+        out.missing_left = found.missing ? missing_left
+            : hessian_of(found.sums) >= hessian_of(node.sums - found.sums);
+        for (int r = 0; r < n_chunks; r++) splits[(i64)task * n_chunks + r] = out;
+    }
+    __syncthreads();
+}
+
+// The same for a level: its split is the first one then. One warp goes through the nodes.
+__device__ __forceinline__ void enforce_level(
+    const Node* nodes, int n_nodes, Split* splits, const i64* pool, const int* count_pool,
+    const int* directions, const double* bounds, int n_features, const Growth& p,
+    const ForcedSplits& forced)
+{
+    if (threadIdx.x < WARP && forced.of_node[0] >= 0) {
+        const int* split = forced.splits + 4 * forced.of_node[0];
+        double right_gain = 0.0, left_gain = 0.0;
+        int n_right = 0, n_left = 0;
+        bool any_missing = false;
+        i64 left_hessian = 0, all_hessian = 0;
+        for (int i = 0; i < n_nodes; i++) {
+            const Node& node = nodes[i];
+            if (!node.open) continue;
+            const ForcedScore found = score_forced(split, node, i, pool, count_pool, forced.absent,
+                directions, bounds, n_features, p);
+            any_missing = any_missing || found.missing;
+            left_hessian += hessian_of(found.sums);
+            all_hessian += hessian_of(node.sums);
+            const double parent = node_score(node.sums, p, bounds, i);
+            if (found.right > no_split()) {
+                n_right += 1;
+                right_gain += found.right - parent;
+            }
+            if (found.left > no_split()) {
+                n_left += 1;
+                left_gain += found.left - parent;
+            }
+        }
+        __syncwarp();
+        if (threadIdx.x == 0) {
+            const bool missing_left = n_right == 0 || (n_left > 0 && left_gain > right_gain);
+            Split out = {};
+            out.gain = missing_left ? left_gain : right_gain;
+            out.feature = split[0];
+            out.bin = split[1];
+            out.missing_left = any_missing ? missing_left : 2 * left_hessian >= all_hessian;
+            if (n_right + n_left == 0) forced.of_node[0] = -1;
+            else splits[0] = out;
+        }
+    }
+    __syncthreads();
+}
+
 // Each node takes the best of what the blocks of scan_pairs found for it.
 __device__ __forceinline__ void adopt_pairs(
     Node* nodes, u64* ranks, const Pair* pairs, int n_pairs, const Split* splits, int n_chunks,
-    const Growth& p, int* free_slots, int& n_free, int* warp_sums)
+    const Growth& p, int* free_slots, int& n_free, int* warp_sums, const ForcedSplits& forced)
 {
     const int n_tasks = 2 * n_pairs;
     for (int start = 0; start < n_tasks; start += blockDim.x) {
@@ -95,6 +234,8 @@ __device__ __forceinline__ void adopt_pairs(
                     best = r;
             nodes[id].split = splits[(i64)task * n_chunks + best];
             ranks[id] = rank_of(p, nodes[id]);
+            // forced splits come first
+            if (FORCED && ranks[id] != 0 && forced.of_node[id] >= 0) ranks[id] = ~0ull;
             if (nodes[id].split.feature >= 0) id = -1;
         }
         close_nodes(id, nodes, free_slots, n_free, warp_sums);
@@ -106,7 +247,8 @@ __device__ __forceinline__ void adopt_pairs(
 __device__ __forceinline__ void adopt_level(
     Node* nodes, u64* ranks, int n_nodes, const Split* splits, int n_used, const int* n_bins,
     const i64* pool, const int* count_pool, const int* directions, const double* bounds,
-    int n_features, const Growth& p, int* free_slots, int& n_free, int* warp_sums)
+    int n_features, const Growth& p, int* free_slots, int& n_free, int* warp_sums,
+    const ForcedSplits& forced)
 {
     __shared__ int winner;
     if (threadIdx.x < WARP) {
@@ -117,7 +259,7 @@ __device__ __forceinline__ void adopt_level(
             const int other = __shfl_xor_sync(FULL_WARP, best, distance);
             if (comes_first(splits[other].gain, other, splits[best].gain, best)) best = other;
         }
-        if (threadIdx.x == 0) winner = best;
+        if (threadIdx.x == 0) winner = FORCED && forced.of_node[0] >= 0 ? 0 : best;
     }
     __syncthreads();
     const Split split = splits[winner];
@@ -237,7 +379,7 @@ __device__ __forceinline__ u64 nth_highest(
 
 // Note the splits that were found and choose the nodes to split in this step.
 extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) choose(
-    Node* nodes, State* state, const Growth* growth, const Pair* pairs, const Split* splits,
+    Node* nodes, State* state, const Growth* growth, const Pair* pairs, Split* splits,
     const int* n_bins, const i64* pool,
     const int* count_pool, int* free_slots,
     u64* ranks,         // [max_nodes]: see rank_of
@@ -245,6 +387,7 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) choose(
     int* chosen_tiles,  // [max_open + 1]: borders of their tiles
     int* n_left,        // [max_open]: rows that go left, counted by the next kernel
     const int* directions, const double* bounds,
+    const int* forced_splits, int* forced_of_node, const u8* absent,  // see ForcedSplits
     int n_chunks, int n_used, int n_features, int tile_rows)
 {
     __shared__ int warp_sums[GROWTH_THREADS / WARP];
@@ -254,13 +397,22 @@ extern "C" __global__ void __launch_bounds__(GROWTH_THREADS, 1) choose(
     const Growth p = *growth;
     const int n_nodes = before.n_nodes;
     int n_free = before.n_free;
+    const ForcedSplits forced = {forced_splits, forced_of_node, absent};
+    if (FORCED && before.n_pairs > 0) {
+        if (p.order == SYMMETRIC)
+            enforce_level(nodes, n_nodes, splits, pool, count_pool, directions, bounds, n_features,
+                p, forced);
+        else
+            enforce_pairs(nodes, pairs, before.n_pairs, splits, n_chunks, pool, count_pool,
+                directions, bounds, n_features, p, forced);
+    }
     if (before.n_pairs > 0) {
         if (p.order == SYMMETRIC)
             adopt_level(nodes, ranks, n_nodes, splits, n_used, n_bins, pool, count_pool, directions,
-                bounds, n_features, p, free_slots, n_free, warp_sums);
+                bounds, n_features, p, free_slots, n_free, warp_sums, forced);
         else
             adopt_pairs(nodes, ranks, pairs, before.n_pairs, splits, n_chunks, p, free_slots,
-                n_free, warp_sums);
+                n_free, warp_sums, forced);
     }
     __syncthreads();
     int room = p.max_leaves - before.n_leaves;

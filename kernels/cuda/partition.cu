@@ -44,7 +44,8 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) count_lefts(
 __device__ __forceinline__ void settle(
     Node* nodes, State* state, const Growth* growth, Pair* pairs, u64* ranks, const int* chosen,
     const int* n_left, int* free_slots, u8* masks, int* built, int* built_tiles,
-    const int* n_bins, const int* directions, double* bounds, double* due, const Draws& draws,
+    const int* n_bins, const int* directions, double* bounds, double* due, const int* forced_splits,
+    int* forced_of_node, const Draws& draws,
     int n_used, int tile_rows, int masked, int* warp_sums)
 {
     // the tree is finished, and choose has said that nothing is due
@@ -80,6 +81,11 @@ __device__ __forceinline__ void settle(
             ranks[left_id] = ranks[left_id + 1] = 0;
             if (CONSTRAINED) hand_down(directions, bounds, parent, chosen[c], n_bins, p);
             if (PENALIZED) due[parent.split.feature] = 0.0;  // paid
+            if (FORCED && p.order != SYMMETRIC) {
+                const int k = forced_of_node[chosen[c]];
+                forced_of_node[left_id] = k < 0 ? -1 : forced_splits[4 * k + 2];
+                forced_of_node[left_id + 1] = k < 0 ? -1 : forced_splits[4 * k + 3];
+            }
             if (goes_on) {
                 const bool left_is_small = n_left[c] <= child.end - child.begin;
                 const Pair pair = {left_is_small ? left_id : left_id + 1,
@@ -114,6 +120,8 @@ __device__ __forceinline__ void settle(
         close_nodes(c < before.n_chosen ? chosen[c] : -1, nodes, free_slots, n_free, warp_sums);
     }
     if (threadIdx.x == 0) {
+        if (FORCED && p.order == SYMMETRIC && forced_of_node[0] >= 0)  // that of the next level
+            forced_of_node[0] = forced_splits[4 * forced_of_node[0] + 2];
         built_tiles[n_pairs] = n_tiles;
         state->n_free = n_free;
         state->n_nodes = before.n_nodes + 2 * before.n_chosen;
@@ -129,6 +137,7 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) divide_nodes(
     const int* n_left, int* free_slots, u8* masks, int* built, int* built_tiles,
     const int* n_bins, const int* directions, double* bounds,
     double* due,  // [n_features], as in scan_pairs
+    const int* forced_splits, int* forced_of_node,  // see ForcedSplits in growth.cu
     const int* features, const double* weights, double* arrivals, const u64* groups_of_feature,
     u64* groups_of_node, int n_words,  // these six: see Draws
     i64 n_rows, int n_used, int tile_rows, int masked)
@@ -136,7 +145,7 @@ extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 1) divide_nodes(
     __shared__ int warp_sums[PARTITION_WARPS];
     if (blockIdx.x == 0) {
         settle(nodes, state, growth, pairs, ranks, chosen, n_left, free_slots, masks, built,
-            built_tiles, n_bins, directions, bounds, due,
+            built_tiles, n_bins, directions, bounds, due, forced_splits, forced_of_node,
             {features, weights, arrivals, groups_of_feature, groups_of_node, n_words}, n_used,
             tile_rows, masked, warp_sums);
         return;

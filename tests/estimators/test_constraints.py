@@ -276,6 +276,103 @@ def test_costs_follow_targets_of_any_size():
     assert trees[0] == trees[1]
 
 
+# --- forced splits
+
+NESTED = {
+    "feature": 5, "threshold": 0.3,
+    "left": {"feature": 4, "threshold": -0.5, "right": {"feature": 3, "threshold": 0.0}},
+    "right": {"feature": 3, "threshold": 1.0},
+}  # fmt: skip
+LEVELS = [{"feature": 5, "threshold": 0.3}, {"feature": 4, "threshold": -0.5}]
+
+
+def assert_on_top(tree, splits, node=0):
+    """The tree begins with these splits, at the cuts that are nearest."""
+    assert tree.feature[node] == splits["feature"]
+    assert tree.threshold[node] == pytest.approx(splits["threshold"], abs=0.05)
+    for side in (0, 1):
+        below = splits.get(("left", "right")[side])
+        if below:
+            assert_on_top(tree, below, tree.left[node] + side)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"colsample_bytree": 0.3, "colsample_bynode": 0.5, "feature_weights": {4: 0.1}},
+        {"min_samples_leaf": 4, "monotone_constraints": {0: 1}, "subsample": 0.9},
+        {"feature_penalties": dict.fromkeys(range(6), 5.0), "interaction_constraints": [[3, 4, 5]]},
+    ],
+    ids=lambda options: "-".join(options) or "plain",
+)
+def test_forced_splits_are_at_the_top_of_every_tree(policy, options):
+    splits = LEVELS if policy == "symmetric" else NESTED
+    fit = make()
+    model = both(
+        n_estimators=3, grow_policy=policy, forced_splits=splits, random_state=1, **options, fit=fit
+    )
+    for tree in model.ensemble_.trees:
+        if policy != "symmetric":
+            assert_on_top(tree, NESTED)
+            continue
+        assert_on_top(tree, LEVELS[0])
+        assert_on_top(tree, LEVELS[1], 1)
+        assert_on_top(tree, LEVELS[1], 2)
+    assert len({len(tree.left) for tree in model.ensemble_.trees} - {9}) > 0  # they grow on
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_forced_splits_of_classes_and_sparse_matrices(policy):
+    from scipy.sparse import csr_array
+
+    x, y, weight = make()
+    x[np.abs(x) < 0.4] = 0.0
+    y = np.digitize(y, np.quantile(y, [0.3, 0.7]))
+    options = {"n_estimators": 2, "forced_splits": LEVELS if policy == "symmetric" else NESTED}
+    options |= {"grow_policy": policy, "min_samples_leaf": 2}
+    model = both(GPUBoostClassifier, **options, fit=(csr_array(x), y, weight))
+    dense = GPUBoostClassifier(**options).fit(x, y, weight)
+    assert dense.fingerprint() == model.fingerprint()
+    for tree in model.ensemble_.trees:
+        assert tree.feature[0] == 5
+
+
+def test_gains_of_forced_splits_are_those_of_the_split():
+    x, y, _ = make()
+    x = np.nan_to_num(x)
+    model = GPUBoostRegressor(n_estimators=1, max_depth=1, forced_splits=LEVELS[0]).fit(x, y)
+    (tree,), left = model.ensemble_.trees, x[:, 5] <= model.ensemble_.trees[0].threshold[0]
+    residual = y - y.mean()
+    sides = (residual[side].sum() ** 2 / (side.sum() + 1.0) for side in (left, ~left))
+    gain = sum(sides) - residual.sum() ** 2 / (len(y) + 1.0)
+    assert tree.gain[0] == pytest.approx(gain, rel=1e-3)
+
+
+@pytest.mark.parametrize("policy", ["depthwise", "symmetric"])
+def test_a_forced_split_that_divides_nothing_is_left_out_with_those_below(policy):
+    x = np.nan_to_num(make()[0])
+    y = x[:, 0] + 0.1 * x[:, 1]
+    below = {"feature": 2, "threshold": 0.0}
+    nested = {"feature": 5, "threshold": 9.0, "left": below, "right": below}
+    splits = [{"feature": 5, "threshold": 9.0}, below] if policy == "symmetric" else nested
+    options = {"n_estimators": 2, "max_depth": 3, "grow_policy": policy, "min_samples_leaf": 30}
+    model = both(forced_splits=splits, **options, fit=(x, y))
+    free = GPUBoostRegressor(**options).fit(x, y)
+    assert model.fingerprint() == free.fingerprint()
+
+
+def test_a_forced_split_against_the_order_is_left_out(rng):
+    x = rng.normal(size=(300, 2))
+    split = {"feature": 0, "threshold": 0.0}
+    options = {"n_estimators": 2, "max_depth": 2, "monotone_constraints": [1, 0]}
+    model = both(forced_splits=split, **options, fit=(x, x[:, 1] - x[:, 0]))
+    assert model.ensemble_.trees[0].feature[0] == 1
+    model = both(forced_splits=split, **options, fit=(x, 9 * x[:, 1] + x[:, 0]))
+    assert model.ensemble_.trees[0].feature[0] == 0
+
+
 # --- what they have in common
 
 EVERYTHING = {
@@ -283,6 +380,7 @@ EVERYTHING = {
     "feature_weights": {"a": 3.0, "f": 0.0},
     "feature_penalties": {"b": 2.0, "c": 1.0},
     "colsample_bynode": 0.7,
+    "forced_splits": {"feature": "b", "threshold": 0.0, "left": {"feature": "c", "threshold": 1.0}},
 }
 
 
@@ -329,6 +427,11 @@ BAD = {
         ("heavy", "must be None, a dict of features and weights, or a list or array"),
         ([0] * 6, "must be above 0 for one feature at least; all are 0"),
     ],
+    "forced_splits": [
+        ({"feature": 6, "threshold": 1}, "by number, 0 to 5; got 6"),
+        ({"feature": 0, "bin": 1}, "must have a feature and a threshold in each split"),
+        (3, "must be None, the name of a JSON file, or a dict"),
+    ],
     "feature_penalties": [
         ({"a": 1}, "names the feature 'a', but the columns of X have no names"),
         ({0: "dear"}, "must have a finite number of at least 0 for a feature; got 'dear'"),
@@ -350,3 +453,18 @@ def test_too_many_groups_for_a_table():
     x = np.zeros((3, 700))
     with pytest.raises(ValueError, match="must have at most 191739 groups for 700 features"):
         GPUBoostRegressor(interaction_constraints="pairwise").fit(x, [0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_depth": 2}, "forced_splits has 3 levels, more than max_depth=2"),
+        ({"interaction_constraints": [[0, 5]]}, "which no group of interaction_constraints holds"),
+        ({"feature_weights": {3: 0}}, "splits feature 3, whose weight in feature_weights is 0"),
+        ({"grow_policy": "symmetric"}, "forced_splits must be a list with a dict for each level"),
+    ],
+)
+def test_forced_splits_and_what_does_not_go_with_them(options, message):
+    x, y, _ = make(60)
+    with pytest.raises(ValueError, match=message):
+        GPUBoostRegressor(forced_splits=NESTED, **options).fit(x, y)
