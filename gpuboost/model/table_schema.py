@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 
-from gpuboost.data.formatted_values import is_format, numbers_of
+from gpuboost.data.formatted_values import is_date, is_format, numbers_of
 
 #: What a target may be.
 TASKS = ("binary", "multiclass", "regression")
@@ -63,7 +64,7 @@ class TableSchema:
         return self.numbers(table.select(*self.columns).to_native())
 
     def numbers(self, frame: Any) -> Any:
-        """A frame with numbers in place of texts that stand for numbers or dates."""
+        """A frame with numbers and dates in place of texts that stand for them."""
         import narwhals.stable.v2 as nw
 
         table = nw.from_native(frame, eager_only=True)
@@ -75,11 +76,18 @@ class TableSchema:
                     None if is_null else value
                     for value, is_null in zip(column.to_list(), known, strict=True)
                 ]
-                numbers = numbers_of(name, texts, form)
-                backend = table.implementation
-                new = nw.new_series(name, numbers, nw.Float64(), backend=backend)
+                values: Any = numbers_of(name, texts, form)
+                dtype: Any = nw.Float64()
+                if is_date(form):
+                    dtype, values = nw.Datetime(), [_moment(seconds) for seconds in values]
+                new = nw.new_series(name, values, dtype, backend=table.implementation)
                 table = table.with_columns(new)
         return table.to_native()
+
+
+def _moment(seconds: float) -> datetime | None:
+    """A date from its seconds since 1970; None for NaN."""
+    return None if seconds != seconds else datetime(1970, 1, 1) + timedelta(seconds=seconds)
 
 
 def _is_number(dtype: Any) -> bool:

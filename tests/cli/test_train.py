@@ -521,7 +521,10 @@ def test_formatted_values_are_predicted_as_they_were_trained(csv, frame, capsys)
     model = gb.load_model("model.gb")
     seconds = day.astype("datetime64[s]").astype(np.int64)
     x = np.column_stack([frame.a, seconds, 1000 * frame.b])
-    np.testing.assert_allclose(pd.read_csv("p.csv").prediction, model.predict(x))
+    predicted = pd.read_csv("p.csv").prediction
+    np.testing.assert_allclose(predicted, model.predict(x))
+    as_read = pd.read_csv("table.csv").drop(columns="price")  # with texts of days and costs
+    np.testing.assert_allclose(predicted, model.predict(as_read))
     assert main(["inspect", "model.gb"]) == 0
     assert "day day/month/year, cost 1,234.5 $" in capsys.readouterr().out
     text[:3].assign(cost=["$5", "free", ""]).to_csv("new.csv", index=False)
