@@ -216,7 +216,7 @@ OF_EVERYTHING = {
     "test_errors.py", "test_gpu_model.py", "test_kernel_benchmarks.py", "test_packaging.py",
     "test_parameters_page.py", "test_recorded_fits.py",
     "cli/test_main.py",
-    "compare/test_vs_peers.py", "cuda/test_options.py", "cuda/test_parity.py",
+    "compare/test_sklearn_suite.py", "compare/test_vs_peers.py", "cuda/test_options.py", "cuda/test_parity.py",
     "cuda/test_saving.py", "emulation/ptx/test_families.py", 
     "estimators/test_any_parameter.py", "estimators/test_constraints.py",
     "estimators/test_docstrings.py", "estimators/test_frames.py",

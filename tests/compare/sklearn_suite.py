@@ -58,7 +58,7 @@ REASONS = [
     ),
     ("test_big_input", "values that float32 does not hold are allowed: X stays float64"),
     ("test_huge_allocations", "limits beyond all trees count as none: no memory is set aside"),
-    ("weights?_invalid|every weight is 0", "one weight stands for all rows: the error is that it is 0"),
+    ("weights?_invalid|every weight is 0", "one weight for all rows: the error is that it is 0"),
     (
         "test_warm_start_equal|class_weight_errors",
         "a warm start with other parameters or y is refused",
