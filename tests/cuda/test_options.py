@@ -89,7 +89,7 @@ BOOSTING = [
     {"interaction_constraints": [[0, 1], [2, 5]]},
     {"interaction_constraints": "no_interactions"},
     {"feature_weights": [0, 1, 2, 1, 1, 5], "colsample_bynode": 0.5},
-    {"feature_penalties": {0: 500.0, 2: 5.0}},
+    {"feature_penalties": {0: 5000.0, 2: 5.0}},
     {"forced_splits": {"feature": 4, "threshold": 0.5, "left": {"feature": 3, "threshold": 0}}},
     {"forced_splits": [{"feature": 4, "threshold": 0.5}], "grow_policy": "symmetric"},
     {"early_stopping_rounds": 1, "learning_rate": 1.0, "n_estimators": 8},
