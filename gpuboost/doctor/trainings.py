@@ -80,6 +80,9 @@ def _boosting() -> dict[str, Training]:
         "boosting, groups drawn, out of bag": Training(
             classifier, "two", small | {"subsample": 0.6, "oob_score": True}, groups=True
         ),
+        "boosting, leaves of several outputs": Training(
+            classifier, "five", small | {"multi_strategy": "vector_leaf"}
+        ),
         "boosting, nothing missing": Training(regressor, "values", small, missing=False),
         "boosting, early stopping": Training(regressor, "values", stops, eval_set=True),
         "boosting, 300 columns": Training(classifier, "two", small, n_features=300),

@@ -39,7 +39,9 @@ OF_ALL_KERNELS = (
     "gradients of groups", "metric auc", "metric logloss", "metric mlogloss", "predictions",
     "leaves, out-of-bag sums and medians", "GPUBoostClassifier, five, symmetric",
     "boosting, columns drawn", "boosting, rules of features, symmetric", "boosting, rows drawn",
-    "boosting, sparse matrix, leafwise",
+    "boosting, sparse matrix, leafwise", "boosting, leaves of several outputs",
+    "boosting, rows drawn by size", "boosting, rows drawn, large gradients kept",
+    "boosting, groups drawn, out of bag",
     "tree, many rows", "tree, categories", "tree, cuts in the middle", "RandomForestRegressor",
 )  # fmt: skip
 
