@@ -109,6 +109,10 @@ RANGES = {
     "reg_lambda": Number(0),
     "reg_alpha": Number(0),
     "max_delta_step": Number(0),
+    "cat_smooth": Number(0),
+    "max_cat_to_onehot": Number(1, integer=True),
+    "max_cat_threshold": Number(1, integer=True),
+    "min_data_per_category": Number(1, integer=True),
     "subsample": Number(0, 1, low_open=True),
     "top_rate": Number(0, 1, low_open=True, none=True),
     "colsample_bytree": Number(0, 1, low_open=True),
@@ -136,6 +140,10 @@ class BoostParams:
     reg_lambda: float = 1.0
     reg_alpha: float = 0.0
     max_delta_step: float = 0.0
+    cat_smooth: float = 10.0
+    max_cat_to_onehot: int = 4
+    max_cat_threshold: int = 32
+    min_data_per_category: int = 10
     subsample: float = 1.0
     sampling_method: str = "uniform"
     top_rate: float | None = None

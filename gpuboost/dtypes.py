@@ -57,6 +57,10 @@ GROWTH = np.dtype(
         ("reg_alpha", np.float64),
         ("max_delta_step", np.float64),
         ("min_samples_leaf", np.int64),  # 1: not checked (a split with gain has rows on both sides)
+        ("cat_smooth", np.float64),  # of sets of categories
+        ("min_data_per_category", np.int64),
+        ("max_cat_to_onehot", np.int32),
+        ("max_cat_threshold", np.int32),
         ("order", np.int32),
         ("max_depth", np.int32),
         ("max_leaves", np.int32),
@@ -94,6 +98,24 @@ SPLIT = np.dtype(
     align=True,
 )
 
+#: Words of a set of codes: code c is bit c % 64 of word c // 64.
+SET_WORDS = N_CODES // 64
+
+#: Kinds of splits: up to a bin, or in a set of codes.
+CUT, IN_SET = 0, 1
+
+#: A split in fits that have categories, where it is of either kind. Records of other fits have no
+#: room for sets: records of another type are compiled for themselves. What is new stands in
+#: front, as numba takes a record that begins with the fields of another one for that one.
+SET_SPLIT = np.dtype(
+    [
+        ("set", np.uint64, (SET_WORDS,)),  # codes that go left, 0 among them if missing ones do
+        *((name, SPLIT[name]) for name in SPLIT.names or ()),
+        ("kind", np.uint8),
+    ],
+    align=True,
+)
+
 #: A node while its tree grows.
 NODE = np.dtype(
     [
@@ -108,6 +130,15 @@ NODE = np.dtype(
         ("first_part", np.int32),  # buffers in the pool with further parts of it, to be added
         ("n_parts", np.int32),
         ("open", np.int32),  # 1: may still be split
+    ],
+    align=True,
+)
+
+#: The same in fits that have categories.
+SET_NODE = np.dtype(
+    [
+        ("split", SET_SPLIT),
+        *((name, NODE[name]) for name in (NODE.names or ())[1:]),
     ],
     align=True,
 )
@@ -170,6 +201,9 @@ LABEL_SPLIT = np.dtype(
     ],
     align=True,
 )
+
+#: In the place of a shift: a code goes right when it is not in the split's set.
+BY_SET = 2
 
 #: Criteria of classical trees. Gini impurity and squared error are one: both are decided by sums of
 #: squares.

@@ -151,6 +151,30 @@ def several_labels(device):
     return model.fingerprint(), np.asarray(cupy.asnumpy(probability)).tolist()
 
 
+def sets_of_categories(device):
+    """Few and many categories, with and without counted rows, rows that are evaluated."""
+    x, signal, weight = data(900)
+    x = x[:, :9].copy()
+    x[:, 6], x[:, 7] = np.round(x[:, 6]), np.round(20 * x[:, 7])
+    answers = []
+    for options in (
+        {"max_depth": 4, "min_samples_leaf": 3, "subsample": 0.8, **DRAWN_COLUMNS},
+        {"grow_policy": "leafwise", "max_leaves": 7, "max_cat_to_onehot": 20},
+        {"grow_policy": "symmetric", "max_depth": 3, "min_data_per_category": 2},
+        {
+            "grow_policy": "symmetric",
+            "max_depth": 2,
+            "min_samples_leaf": 5,
+            "colsample_bynode": 0.7,
+        },
+    ):
+        every = {"n_estimators": 2, "random_state": 3, "categorical_features": [5, 6, 7]}
+        model = GPUBoostRegressor(device=device, **every, **options)
+        model.fit(x, signal, sample_weight=weight, eval_set=(x[:300], signal[:300]))
+        answers += [model.fingerprint(), model.evals_result_]
+    return answers
+
+
 def little_shared_memory(device):
     """Histograms that do not fit into shared memory are built in global memory."""
     with control.configure(shared_bytes=4 << 10):
@@ -375,6 +399,7 @@ BOOSTING = {
     "several labels": several_labels,
     "depthwise, rounded at random": rounded_at_random,
     "depthwise, little shared memory": little_shared_memory,
+    "sets of categories": sets_of_categories,
     "stored values, rows counted": stored_values(
         {"max_depth": 4, "min_samples_leaf": 3, "subsample": 0.8, **PENALTIES, **DRAWN_COLUMNS},
         {"grow_policy": "leafwise", "max_leaves": 24, "leaves_per_step": 3, "min_samples_leaf": 2},

@@ -3,6 +3,8 @@
 Written from the definitions.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gpuboost.dtypes import DEPTHWISE, LEAFWISE, SYMMETRIC
@@ -45,14 +47,49 @@ def score_of(packed, p):
     return -(2 * g * w + (h + p["reg_lambda"]) * w * w + 2 * p["reg_alpha"] * abs(w))
 
 
+class CodeSet(NamedTuple):
+    """A set of categories in the place of the last bin of a cut; sets are tried by their places."""
+
+    place: int
+    codes: frozenset
+
+
 def goes_left(column, last_bin, missing_left):
+    if isinstance(last_bin, CodeSet):
+        is_left = np.isin(column, list(last_bin.codes))
+        return np.where(column == 0, bool(missing_left), is_left)
     return np.where(column == 0, bool(missing_left), column <= last_bin)
 
 
-def all_cuts(columns, n_bins, rows, features):
+def sets_of_codes(column, gh, rows, p):
+    """Sets of categories that are tried on these rows: one each, or both ends of Fisher's order."""
+    total, codes = unpack(gh[rows].sum(), p)[1], np.unique(column[rows])
+    codes = codes[codes > 0].tolist()
+    if len(codes) <= p["max_cat_to_onehot"]:
+        return [[code] for code in codes]
+    key = {}
+    for code in codes:
+        g, h = unpack(gh[rows[column[rows] == code]].sum(), p)
+        if h * len(rows) >= p["min_data_per_category"] * total:
+            key[code] = g / (h + p["cat_smooth"])
+    order = sorted(key, key=lambda code: (key[code], code))
+    most = min((len(order) + 1) // 2, p["max_cat_threshold"])
+    sizes = range(1, most + 1)
+    return [order[:n] for n in sizes] + [order[len(order) - n :] for n in sizes]
+
+
+def all_cuts(columns, n_bins, gh, rows, p, features):
     """Every (feature, bin, missing_left) worth trying on these rows."""
     for f in features:
         missing = (columns[f][rows] == 0).any()
+        if f in p.get("categorical", ()):
+            sets = sets_of_codes(columns[f], gh, rows, p)
+            for place, codes in enumerate(sets):
+                for missing_left in (0, 1) if missing else (0,):
+                    yield f, CodeSet(place, frozenset(codes)), missing_left
+            if missing:
+                yield f, CodeSet(len(sets), frozenset()), 1
+            continue
         for b in range(1, n_bins[f] + (1 if missing else 0)):
             yield f, b, 0
             if missing and b < n_bins[f]:
@@ -79,7 +116,7 @@ def better(gain, cut, best):
 
 def best_split(columns, n_bins, gh, rows, p, features):
     best = None
-    for cut in all_cuts(columns, n_bins, rows, features):
+    for cut in all_cuts(columns, n_bins, gh, rows, p, features):
         gain = cut_gain(columns, gh, rows, p, *cut)
         if gain is not None and better(gain, cut, best):
             best = (gain, cut)
@@ -93,7 +130,8 @@ def best_split(columns, n_bins, gh, rows, p, features):
 def best_level_split(columns, n_bins, gh, nodes, p, features):
     """The cut whose gains over all open nodes add up to most."""
     best = None
-    cuts = dict.fromkeys(cut for rows in nodes for cut in all_cuts(columns, n_bins, rows, features))
+    level = np.sort(np.concatenate(nodes))
+    cuts = all_cuts(columns, n_bins, gh, level, p, features)
     for cut in sorted(cuts, key=lambda c: (c[0], c[2], c[1])):
         total = 0.0
         for rows in nodes:

@@ -48,6 +48,16 @@ NAMES = {
     "colsample_bylevel": ("colsample_bylevel", None, None),
     "colsample_bynode": ("colsample_bynode", "feature_fraction_bynode", "max_features"),
     "multi_strategy": ("multi_strategy", None, None),
+    "categorical_features": (
+        "(dtypes of `DMatrix`, `enable_categorical`)",
+        "(`categorical_feature` of `fit`)",
+        "categorical_features",
+    ),
+    "unknown_category": (None, None, None),
+    "cat_smooth": (None, "cat_smooth", None),
+    "max_cat_to_onehot": ("max_cat_to_onehot", "max_cat_to_onehot", None),
+    "max_cat_threshold": ("max_cat_threshold", "max_cat_threshold", None),
+    "min_data_per_category": (None, "min_data_per_group", None),
     "monotone_constraints": ("monotone_constraints", "monotone_constraints", "monotonic_cst"),
     "interaction_constraints": (
         "interaction_constraints",

@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     writable_format(args.out, args.escape_formulas)
     check_output(args.out, args.data, args.model)
     model = load_model(args.model)
-    methods = _methods(on_numbers(model), args)
+    methods = _methods(on_numbers(model, places=True), args)
     begin = time.perf_counter()
     with open_with_options(args.data, args, keep=False) as table:
         columns = _columns(model, table, names(args.drop), voice)

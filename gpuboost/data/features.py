@@ -51,6 +51,10 @@ UNKNOWN = ("missing", "error")
 
 log = logging.getLogger("gpuboost")
 
+#: Most categories of a column that have a number of their own, where codes are bytes: one code is
+#: that of missing values, and one all others share.
+MAX_OWN_NUMBERS = N_CODES - 2
+
 
 @dataclass(frozen=True, eq=False)
 class Feature:
@@ -60,10 +64,30 @@ class Feature:
     """
 
     kind: Annotated[str, KINDS] = NUMERIC
-    categories: np.ndarray | None = None  # ascending; the number of a category is its place
+    categories: np.ndarray | None = None  # ascending
+    numbers: np.ndarray | None = None  # of the categories, if some share one; None: their places
     # ascending float64: the code of number v is 1 + how many cuts are below v; only in training
     cuts: np.ndarray = field(default_factory=lambda: np.empty(0), metadata={"stored": False})
     holds: Annotated[str, HOLDS] = NUMBER  # what the user's column holds
+
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers the categories have."""
+        if self.categories is None:
+            return 0
+        return len(self.categories) if self.numbers is None else int(self.numbers.max()) + 1
+
+    @property
+    def number_names(self) -> np.ndarray:
+        """What each number stands for: a category, or all that share the last one."""
+        assert self.categories is not None
+        if self.numbers is None:
+            return self.categories
+        shared = self.numbers == self.numbers.max()
+        names = np.empty(self.n_numbers, object)
+        names[:-1] = self.categories[~shared]
+        names[-1] = f"{shared.sum()} others"
+        return names
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +139,11 @@ class FeatureMap:
             if feature.categories is not None
         }
 
+    @cached_property
+    def number_names(self) -> dict[int, np.ndarray]:
+        """What the numbers stand for, in columns that have categories."""
+        return {f: self.features[f].number_names for f in self.categories}
+
     @property
     def is_categorical(self) -> np.ndarray:
         """1 for features that are split into sets of categories."""
@@ -132,6 +161,16 @@ class FeatureMap:
         """The same map of columns that hold something else."""
         pairs = zip(self.features, holds, strict=True)
         return FeatureMap([replace(feature, holds=what) for feature, what in pairs])
+
+    def of_places(self) -> FeatureMap:
+        """The map for columns that hold the places of categories, where these are not numbers."""
+        features = [
+            Feature()
+            if feature.categories is None or feature.numbers is None
+            else replace(feature, categories=np.arange(len(feature.categories), dtype=np.float64))
+            for feature in self.features
+        ]
+        return FeatureMap(features)
 
     def encode(self, x: Any, unknown: str = "missing") -> Any:
         """The numbers of a table as a matrix: those of categories are their places.
@@ -155,16 +194,46 @@ class FeatureMap:
         numbers = [
             columns.numbers(f)
             if feature.categories is None
-            else _category_numbers(columns, f, feature.categories, unknown)
+            else _category_numbers(columns, f, feature, unknown)
             for f, feature in enumerate(self.features)
         ]
         return beside(numbers, columns.n_rows)
+
+    def with_few_numbers(self, x: Any, weight: np.ndarray) -> tuple[FeatureMap, Any]:
+        """A map and matrix in which the numbers of categories fit into codes of one byte.
+
+        A longer column keeps its most frequent categories, the lower ones among equals; the others
+        share the number behind theirs. Categories that no row with a weight has are forgotten.
+        """
+        features, out = list(self.features), x
+        for f in np.flatnonzero(self.is_categorical).tolist():
+            column = x[:, f] if not weight.size else np.where(weight > 0, x[:, f], np.nan)
+            known, categories = column[~np.isnan(column)].astype(np.int64), self.categories[f]
+            n_rows = np.bincount(known, minlength=len(categories))
+            if n_rows.all() and len(n_rows) <= MAX_OWN_NUMBERS:
+                continue
+            used, numbers = np.flatnonzero(n_rows), None
+            of_places = np.full(len(categories), np.nan)
+            of_places[used] = np.arange(len(used))
+            if len(used) > MAX_OWN_NUMBERS:
+                kept = np.sort(np.argsort(-n_rows[used], kind="stable")[:MAX_OWN_NUMBERS])
+                numbers = np.full(len(used), MAX_OWN_NUMBERS, np.uint8)
+                numbers[kept] = np.arange(MAX_OWN_NUMBERS)
+                of_places[used] = numbers
+            features[f] = replace(features[f], categories=categories[used], numbers=numbers)
+            out = x.copy() if out is x else out
+            out[:, f] = _renumbered(column, of_places)
+        return FeatureMap(features), out
 
     # --- codes
 
     def with_cuts(self, summary: Summary, max_bins: int, backend: Backend) -> FeatureMap:
         """Find cuts of about equal weight, exact ones where a column has few distinct values."""
         cuts = summary.cuts(min(max_bins, MAX_VALUE_BINS), backend)
+        for f in np.flatnonzero(self.is_categorical):
+            n = self.features[f].n_numbers
+            if n <= MAX_VALUE_BINS:  # cuts between the numbers: a code is the number + 1
+                cuts[f] = np.arange(max(n - 1, 0), dtype=np.float64)
         pairs = zip(self.features, cuts, strict=True)
         return FeatureMap([replace(old, cuts=new_cuts) for old, new_cuts in pairs])
 
@@ -195,7 +264,8 @@ class FeatureMap:
             return FeatureMatrix(entries, None, n_cuts + np.int32(2), len(x), sparse=True)
         cuts = self.cut_table(x.dtype)
         columns, rows = backend.bin_matrix(x, cuts, n_cuts, by_rows)
-        return FeatureMatrix(columns, rows, n_cuts + np.int32(2), x.shape[0])
+        n_codes, sets = n_cuts + np.int32(2), self.is_categorical
+        return FeatureMatrix(columns, rows, n_codes, x.shape[0], is_categorical=sets)
 
     def matrix_with_borders(
         self, x: Any, weight: np.ndarray, max_bins: int | None, backend: Backend
@@ -267,9 +337,10 @@ def _retyped(columns: Columns, f: int, wanted: str, got: str) -> ValueError:
     )
 
 
-def _category_numbers(columns: Columns, f: int, categories: np.ndarray, unknown: str) -> np.ndarray:
-    """Places among the categories, as float32 (float64 if it does not hold them); NaN for none."""
+def _category_numbers(columns: Columns, f: int, feature: Feature, unknown: str) -> np.ndarray:
+    """Numbers of categories, as float32 (float64 if it does not hold them); NaN for none."""
     codes, values = columns.levels(f)
+    categories = np.empty(0) if feature.categories is None else feature.categories
     place = places(values, categories)
     if unknown == "error" and (place < 0).any():
         new = [value for value, at in zip(values, place, strict=True) if at < 0]
@@ -278,8 +349,17 @@ def _category_numbers(columns: Columns, f: int, categories: np.ndarray, unknown:
             f"{new[0]!r} ({len(new)} such); unknown_category='missing' takes it as missing"
         )
     dtype = np.float32 if len(categories) < 1 << 24 else np.float64
-    numbers = np.append(np.where(place < 0, np.nan, place), np.nan).astype(dtype)
+    number = place if feature.numbers is None else feature.numbers[place]
+    numbers = np.append(np.where(place < 0, np.nan, number), np.nan).astype(dtype)
     return numbers[codes]  # -1: the last one
+
+
+def _renumbered(column: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Other numbers for those in a column; NaN stays."""
+    known = ~np.isnan(column)
+    out = np.full(len(column), np.nan)
+    out[known] = numbers[column[known].astype(np.int64)]
+    return out
 
 
 def cut_table(cuts: list[np.ndarray], dtype: np.dtype) -> np.ndarray:

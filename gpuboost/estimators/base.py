@@ -23,6 +23,7 @@ from gpuboost.backend import (
     Backend,
     check_device,
     device_for,
+    device_holds_numbers,
     device_matrix,
     device_of,
     get_backend,
@@ -59,7 +60,7 @@ from gpuboost.data.forced_splits import (
 )
 from gpuboost.data.sparse import dense_matrix, sparse_rows
 from gpuboost.data.summary import Summary
-from gpuboost.dtypes import SYMMETRIC
+from gpuboost.dtypes import MAX_VALUE_BINS, SYMMETRIC
 from gpuboost.estimators.eval_sets import one_column
 from gpuboost.estimators.leaves import LeavesOfTrees
 from gpuboost.exchange import SplitRules
@@ -227,11 +228,18 @@ class BaseTrees(BaseEstimator):
         array of shape (n_samples, n_features)
             Numbers; in categorical columns the numbers of the categories. It is where X is.
         """
-        features, where = ensemble_of(self, trees=False).features, device_of(X)
+        return self._check_table(X, ensemble_of(self, trees=False).features)
+
+    def _check_table(self, x: Any, features: FeatureMap) -> Any:
+        """Check rows of a user's table, and turn them into numbers, which are where it is."""
+        where = device_of(x)
         if not features.categories or where is None:
-            return self._check_x(X, features)
-        device_for(self.device, X)
-        x = self._check_x(on_host(X), features)
+            return self._check_x(x, features)
+        device_for(self.device, x)
+        return self._put(where, self._check_x(on_host(x), features))
+
+    def _put(self, where: str, x: np.ndarray) -> Any:
+        """A matrix on a device."""
         with get_backend(where, self.n_jobs) as backend:
             return backend.put(x)
 
@@ -572,15 +580,47 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
                 )
         return RowUnits.of(n_rows, params.subsample, groups, by_class)
 
-    def _split_rules(self, n_features: int, n_classes: int, params: BoostParams) -> SplitRules:
+    def _read_training(
+        self, x: Any, y: Any, weight_of: Callable[[np.ndarray], np.ndarray]
+    ) -> tuple[Any, np.ndarray, np.ndarray, FeatureMap]:
+        """``_read_xy``, with weights, and codes of one byte for the categories.
+
+        ``weight_of`` tells the weights from the checked targets. Categories of a table on a device
+        are read on the host.
+        """
+        chosen, where = self.categorical_features, device_of(x)
+        if issparse(x) and chosen is not None and not isinstance(chosen, str):
+            raise TypeError(
+                "categorical_features must be None or 'auto' for a sparse X, such as this "
+                f"{type(x).__name__}: use X.toarray(), or leave it out"
+            )
+        stays = chosen is None or (isinstance(chosen, str) and device_holds_numbers(x))
+        if where is not None and not stays:
+            device_for(self.device, x)
+            x = on_host(x)
+        x, y, features = self._read_xy(x, y, chosen, multi_output=True)
+        y = one_column("y", y)
+        weight = weight_of(y)
+        if features.categories:
+            features, x = features.with_few_numbers(x, weight)
+        return x if where is None or stays else self._put(where, x), y, weight, features
+
+    def _split_rules(self, features: FeatureMap, n_classes: int, params: BoostParams) -> SplitRules:
         """What splits have to keep to."""
-        names = getattr(self, "feature_names_in_", None)
+        names, n_features = getattr(self, "feature_names_in_", None), len(features)
         directions = monotone_directions(self.monotone_constraints, names, n_features)
         weights = feature_weights(self.feature_weights, names, n_features)
         groups = None
         if self.interaction_constraints is not None:
             groups = interaction_groups(self.interaction_constraints, names, n_features)
         costs = feature_costs(self.feature_penalties, names, n_features)
+        unordered = np.flatnonzero((directions != 0) & (features.is_categorical != 0))
+        if len(unordered):
+            f = int(unordered[0])
+            raise ValueError(
+                "monotone_constraints must be 0 for categorical features, which have no order; "
+                f"got {directions[f]} for feature {f if names is None else str(names[f])!r}"
+            )
         if n_classes > 2 and directions.any():
             raise ValueError(
                 "monotone_constraints are for regression and for two classes: y has "
@@ -632,6 +672,11 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         if self.interaction_constraints is not None:
             check_paths(splits, interaction_groups(self.interaction_constraints, names, n_features))
         for split in splits:
+            if features.features[split.feature].n_numbers:
+                raise ValueError(
+                    f"forced_splits must be on features of numbers; feature {split.feature} is "
+                    "categorical"
+                )
             if rules.feature_weights is not None and rules.feature_weights[split.feature] == 0:
                 raise ValueError(
                     f"forced_splits splits feature {split.feature}, whose weight in "
@@ -680,7 +725,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         y, scaled_params = magnitude.divide(y, weight), magnitude.params(params)
         metrics = resolve_metrics(self.eval_metric, objective, classes, magnitude.exponent)
         n_classes = 1 if classes is None else len(classes[0])
-        rules = magnitude.rules(self._split_rules(x.shape[1], n_classes, params))
+        rules = magnitude.rules(self._split_rules(features, n_classes, params))
         self._check_vector_leaves(objective, rules, 1 if y.ndim == 1 else len(y))
         with get_backend(device, self.n_jobs, cells=x.size) as backend:
             features = features.with_cuts(Summary.of(x, weight, y.T), params.max_bins, backend)
@@ -753,8 +798,9 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
     def _check_fitted(self) -> None:
         super()._check_fitted()
         ensemble = ensemble_of(self)
-        is_categorical = ensemble.features.is_categorical
-        need(not is_categorical.any(), "gradient boosting has no sets of categories")
+        for f in np.flatnonzero(ensemble.features.is_categorical).tolist():
+            n = ensemble.features.features[f].n_numbers
+            need(n <= MAX_VALUE_BINS, f"feature {f} has {n} categories, {MAX_VALUE_BINS} at most")
         need(
             hasattr(self, "best_score_") == hasattr(self, "best_iteration_"),
             "there is a best score without a best round, or the other way round",
@@ -810,7 +856,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
             name = f"y of eval_set[{i}]"
             refuse_mask(name, ey)
             refuse_sparse(name, ey)
-            ex = self._check_x(ex, features)
+            ex = self._check_table(ex, features)
             ey = self._check_eval_y(name, one_column(name, on_host(ey)), len(ex), n_outputs)
             out.append((ex, ey, check_weight(on_host(ew), len(ex), f"eval_sample_weight[{i}]")))
         return out

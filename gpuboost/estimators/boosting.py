@@ -19,12 +19,8 @@ from gpuboost.data.checks import (
     check_weight,
     weights_by_class,
 )
-from gpuboost.estimators.base import (
-    BaseBoost,
-    TreesOfClasses,
-    logarithms,
-)
-from gpuboost.estimators.eval_sets import eval_pairs, one_column
+from gpuboost.estimators.base import BaseBoost, TreesOfClasses, logarithms
+from gpuboost.estimators.eval_sets import eval_pairs
 from gpuboost.estimators.members import RoundsOfTrees
 from gpuboost.estimators.outputs import (
     eval_codes,
@@ -104,6 +100,24 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         tree for each in every iteration. "vector_leaf": by one tree with a value for each in its
         leaves, whose splits are found from a random projection of their gradients, so that training
         is several times as fast; more iterations may be needed. The same for one output.
+    categorical_features : "auto", None, or array-like of int, str or bool, default="auto"
+        Columns of categories: their numbers, names or a mask; None for no column. "auto": columns
+        of a frame that hold text or have a dtype of categories, and columns of text of other
+        tables. Categories are text or numbers.
+    unknown_category : {"missing", "error"}, default="missing"
+        What a category is in rows to predict that training has not seen: a missing value, or an
+        error.
+    cat_smooth : float, default=10.0
+        Smoothing of the order in which categories are put into sets, gradient / (hessian +
+        cat_smooth): higher values move categories with few rows to the middle.
+    max_cat_to_onehot : int, default=4
+        Maximum number of categories in a node of which each one is split from all others. With more
+        categories, sets of them are tried.
+    max_cat_threshold : int, default=32
+        Maximum number of categories in the set of a split; all others go the other way.
+    min_data_per_category : int, default=10
+        Minimum number of training rows that a category needs in a node to be put into a set. They
+        are counted by the category's share of the hessians.
     monotone_constraints : dict, list or array of shape (n_features,), default=None
         1 for features with which predictions may only increase, -1 for those with which they may
         only decrease, 0 for no constraint. A dict maps feature names or numbers to these values;
@@ -217,6 +231,12 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         colsample_bylevel: float = DEFAULT.colsample_bylevel,
         colsample_bynode: float = DEFAULT.colsample_bynode,
         multi_strategy: str = DEFAULT.multi_strategy,
+        categorical_features: Any = "auto",
+        unknown_category: str = "missing",
+        cat_smooth: float = DEFAULT.cat_smooth,
+        max_cat_to_onehot: int = DEFAULT.max_cat_to_onehot,
+        max_cat_threshold: int = DEFAULT.max_cat_threshold,
+        min_data_per_category: int = DEFAULT.min_data_per_category,
         monotone_constraints: Any = None,
         interaction_constraints: Any = None,
         feature_weights: Any = None,
@@ -249,9 +269,10 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers; NaN means missing. A CuPy array, or anything on a CUDA device that speaks
-            ``__cuda_array_interface__`` or DLPack, or a cuDF frame: training is where it is, and X
-            is not copied to the host.
+            Numbers, or categories in ``categorical_features``; NaN means missing. A CuPy array, or
+            anything on a CUDA device that speaks ``__cuda_array_interface__`` or DLPack, or a cuDF
+            frame: training is where it is, and X is not copied to the host unless there are
+            categories.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets; several columns are predicted together.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -275,9 +296,10 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         params = self._check_params()
         objective = self._named_objective()
         with self._unchanged_on_error():
-            X, y, features = self._read_xy(X, y, None, multi_output=True)
-            y = check_targets("y", one_column("y", y), len(X))
-            weight = check_weight(on_host(sample_weight), len(X))
+            X, y, weight, features = self._read_training(
+                X, y, lambda y: check_weight(on_host(sample_weight), len(y))
+            )
+            y = check_targets("y", y, len(X))
             pairs = eval_pairs(eval_set, eval_X, eval_y)
             n_outputs = len(np.atleast_2d(y))
             evals = self._check_evals(pairs, eval_sample_weight, features, params, n_outputs)
@@ -393,6 +415,24 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         tree for each in every iteration. "vector_leaf": by one tree with a value for each in its
         leaves, whose splits are found from a random projection of their gradients, so that training
         is several times as fast; more iterations may be needed. The same for one output.
+    categorical_features : "auto", None, or array-like of int, str or bool, default="auto"
+        Columns of categories: their numbers, names or a mask; None for no column. "auto": columns
+        of a frame that hold text or have a dtype of categories, and columns of text of other
+        tables. Categories are text or numbers.
+    unknown_category : {"missing", "error"}, default="missing"
+        What a category is in rows to predict that training has not seen: a missing value, or an
+        error.
+    cat_smooth : float, default=10.0
+        Smoothing of the order in which categories are put into sets, gradient / (hessian +
+        cat_smooth): higher values move categories with few rows to the middle.
+    max_cat_to_onehot : int, default=4
+        Maximum number of categories in a node of which each one is split from all others. With more
+        categories, sets of them are tried.
+    max_cat_threshold : int, default=32
+        Maximum number of categories in the set of a split; all others go the other way.
+    min_data_per_category : int, default=10
+        Minimum number of training rows that a category needs in a node to be put into a set. They
+        are counted by the category's share of the hessians.
     monotone_constraints : dict, list or array of shape (n_features,), default=None
         1 for features with which predictions may only increase, -1 for those with which they may
         only decrease, 0 for no constraint. A dict maps feature names or numbers to these values;
@@ -514,6 +554,12 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         colsample_bylevel: float = DEFAULT.colsample_bylevel,
         colsample_bynode: float = DEFAULT.colsample_bynode,
         multi_strategy: str = DEFAULT.multi_strategy,
+        categorical_features: Any = "auto",
+        unknown_category: str = "missing",
+        cat_smooth: float = DEFAULT.cat_smooth,
+        max_cat_to_onehot: int = DEFAULT.max_cat_to_onehot,
+        max_cat_threshold: int = DEFAULT.max_cat_threshold,
+        min_data_per_category: int = DEFAULT.min_data_per_category,
         monotone_constraints: Any = None,
         interaction_constraints: Any = None,
         feature_weights: Any = None,
@@ -547,9 +593,10 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Numbers; NaN means missing. A CuPy array, or anything on a CUDA device that speaks
-            ``__cuda_array_interface__`` or DLPack, or a cuDF frame: training is where it is, and X
-            is not copied to the host.
+            Numbers, or categories in ``categorical_features``; NaN means missing. A CuPy array, or
+            anything on a CUDA device that speaks ``__cuda_array_interface__`` or DLPack, or a cuDF
+            frame: training is where it is, and X is not copied to the host unless there are
+            categories.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Classes: numbers or strings. Or several labels: a column for each, with 1 in the rows
             that have it and 0 in the others.
@@ -575,20 +622,14 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         check_class_weight(self.class_weight)
         binary = self._named_objective()
         with self._unchanged_on_error():
-            X, y, features = self._read_xy(X, y, None, multi_output=True)
-            y = one_column("y", y)
+            X, y, weight, features = self._read_training(
+                X, y, lambda y: self._weight_of(y, sample_weight)
+            )
             if y.ndim == 1:
-                check_classification_targets(y)
                 values, codes = np.unique(y, return_inverse=True)
                 classes = [values]
             else:
                 codes, classes = check_labels("y", y, len(X)), labels_as_classes(y)
-            weight = check_weight(on_host(sample_weight), len(X))
-            if self.class_weight is not None:
-                by_class = weights_by_class(self.class_weight, y)
-                weight = check_weight(
-                    by_class * weight if weight.size else by_class, len(X), "class_weight"
-                )
             n_classes = len(classes[0])
             if n_classes > 2 and self.objective == "exponential":
                 raise ValueError(
@@ -618,6 +659,16 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
             )
             self._set_fitted(replace(ensemble, classes=classes), history, params)
         return self
+
+    def _weight_of(self, y: np.ndarray, sample_weight: Any) -> np.ndarray:
+        """Checked weights of the rows, those of their classes included."""
+        if y.ndim == 1:
+            check_classification_targets(y)
+        weight = check_weight(on_host(sample_weight), len(y))
+        if self.class_weight is None:
+            return weight
+        by_class = weights_by_class(self.class_weight, y)
+        return check_weight(by_class * weight if weight.size else by_class, len(y), "class_weight")
 
     def _check_eval_y(
         self, name: str, y: Any, n_rows: int, n_outputs: int

@@ -135,7 +135,9 @@ def _grid(
     """The points of a feature, and these as the trees see them."""
     categories = ensemble.features.categories.get(f)
     if categories is not None:
-        return categories, np.arange(len(categories), dtype=np.float64)
+        numbers = ensemble.features.features[f].numbers
+        places = np.arange(len(categories)) if numbers is None else numbers
+        return categories, places.astype(np.float64)
     column = np.asarray(x[:, f], np.float64)
     values = np.unique(column[~np.isnan(column)])
     if not len(values):

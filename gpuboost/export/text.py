@@ -174,7 +174,7 @@ def words_for(model: Any, number: int, feature_names: Any, decimals: int) -> Tre
     return TreeWords(
         tree=ensemble.trees[number],
         names=names if feature_names is None else check_names(feature_names, len(names)),
-        categories=ensemble.features.categories,
+        categories=ensemble.features.number_names,
         holds=[feature.holds for feature in ensemble.features.features],
         classes=ensemble.classes if ensemble.shares else None,
         first_channel=ensemble.first_channel,

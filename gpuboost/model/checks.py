@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from gpuboost.data.categorical import ascending
-from gpuboost.data.features import NUMERIC
+from gpuboost.data.features import NUMERIC, Feature
+from gpuboost.dtypes import MAX_VALUE_BINS
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.file import need
 
@@ -31,9 +32,27 @@ def check_ensemble(ensemble: Ensemble) -> None:
         )
     for f, values in ensemble.features.categories.items():
         check_categories(values, f"the categories of feature {f}")
+        _check_numbers(f, ensemble.features.features[f])
     _check_channels(ensemble)
     _check_combination(ensemble)
     _check_trees(ensemble)
+
+
+def _check_numbers(f: int, feature: Feature) -> None:
+    """Numbers that categories share are those of the own ones, ascending, and one behind them."""
+    if feature.categories is None or feature.numbers is None:
+        return
+    numbers = feature.numbers
+    need(
+        numbers.dtype == np.uint8 and numbers.shape == feature.categories.shape and numbers.size,
+        f"the numbers of the categories of feature {f} are not one byte for each of them",
+    )
+    own = numbers[numbers < numbers.max()]
+    need(
+        bool((own == np.arange(len(own))).all()) and numbers.max() == len(own) < MAX_VALUE_BINS,
+        f"the numbers of the categories of feature {f} are not those of the own ones, ascending, "
+        "and one that the others share",
+    )
 
 
 def _check_channels(ensemble: Ensemble) -> None:
@@ -150,10 +169,10 @@ def _check_sets(
     """
     feature, first_word = nodes["feature"], nodes["first_word"]
     n_words = np.repeat([len(tree.sets) for tree in ensemble.trees], n_nodes)
-    categories = ensemble.features.categories
+    features = ensemble.features.features
     nominal = np.array([-1, *np.flatnonzero(ensemble.features.is_categorical)])
     place = np.searchsorted(nominal, feature, side="right") - 1
-    words = np.array([0, *(len(categories[f]) // 64 + 1 for f in nominal[1:].tolist())])[place]
+    words = np.array([0, *(features[f].n_numbers // 64 + 1 for f in nominal[1:].tolist())])[place]
     words[~inner | (nominal[place] != feature)] = 0
     need((first_word[words == 0] == -1).all(), "a node that is not on a nominal feature has a set")
     need((first_word[words > 0] >= 0).all(), "a node on a nominal feature has no set")

@@ -16,9 +16,9 @@ from sklearn.exceptions import NotFittedError
 
 from gpuboost.backend import Backend
 from gpuboost.config import Number
-from gpuboost.data.features import KINDS, FeatureMap, cut_table
+from gpuboost.data.features import KINDS, MAX_OWN_NUMBERS, FeatureMap, cut_table
 from gpuboost.data.sparse import dense_blocks
-from gpuboost.dtypes import MAX_VALUE_BINS, WALK_NODE
+from gpuboost.dtypes import BY_SET, MAX_VALUE_BINS, SET_WORDS, WALK_NODE
 from gpuboost.exchange import SparseRows
 from gpuboost.model.stored import OPTIONAL
 from gpuboost.model.tree import Tree
@@ -296,6 +296,9 @@ class Ensemble:
             digest.update(values.astype("<f8").tobytes())
         for f, values in self.features.categories.items():
             digest.update(np.array([f, len(values)], "<i8").tobytes())
+            numbers = self.features.features[f].numbers
+            if numbers is not None:
+                digest.update(numbers.tobytes())
         for tree in self.trees:
             tree.add_to_digest(digest)
         return digest.hexdigest()
@@ -323,17 +326,19 @@ class Ensemble:
 
     @cached_property
     def _thresholds(self) -> dict[int, np.ndarray]:
-        """Distinct thresholds of each feature in use."""
+        """Distinct thresholds of each feature in use, or cuts between numbers of categories."""
         inner = self.all_nodes("left") >= 0
         feature, threshold = self.all_nodes("feature")[inner], self.all_nodes("threshold")[inner]
-        return {int(f): np.unique(threshold[feature == f]) for f in np.unique(feature)}
+        out = {int(f): np.unique(threshold[feature == f]) for f in np.unique(feature)}
+        by_set = np.unique(feature[self.all_nodes("first_word")[inner] >= 0]).tolist()
+        return out | {f: np.arange(MAX_OWN_NUMBERS, dtype=np.float64) for f in by_set}
 
     @cached_property
     def by_blocks(self) -> bool:
         """Whether blocks of rows are binned and run through all splits of a tree at once."""
-        plain = self.adds_up and not len(self.walk_arrays[4])
-        return plain and all(
-            len(cuts) - np.isinf(cuts[-1]) < MAX_VALUE_BINS for cuts in self._thresholds.values()
+        return self.adds_up and all(
+            len(cuts) - np.isinf(cuts[-1:]).sum() < MAX_VALUE_BINS
+            for cuts in self._thresholds.values()
         )
 
     @cached_property
@@ -360,7 +365,8 @@ class Ensemble:
         ``list_splits`` is the kernel that lists them.
 
         Features are numbered by their place in ``used_features``, bins by their rank among the
-        thresholds. A bin goes right when uint8(bin - shift) > limit.
+        thresholds. A bin goes right when uint8(bin - shift) > limit; the bins of categories are
+        their codes, and sets are those that go left.
         """
         if "_blocks" not in self.__dict__:
             tree_begin, nodes, values, _, _ = self.walk_arrays
@@ -371,6 +377,9 @@ class Ensemble:
                 bins[asks] = np.searchsorted(self._thresholds[int(f)], nodes["threshold"][asks]) + 1
             shift = (1 - nodes["missing_left"]).astype(np.uint8)
             limit = (bins - shift).astype(np.uint8)
+            node_sets = self._sets_of_nodes()
+            if node_sets is not None:
+                shift[nodes["first_word"] >= 0] = BY_SET
             left = nodes["left"].copy()
             split_begin = begins_of(left >= 0)[tree_begin]
             n_splits = split_begin[-1]
@@ -379,8 +388,22 @@ class Ensemble:
             list_splits(tree_begin, left, values, node_of_split, asked, leaf_value)
             of_splits = [array[node_of_split] for array in (place, shift, limit)]
             walked = (tree_begin, place, shift, limit, left, values)
-            self.__dict__["_blocks"] = (*walked, split_begin, *of_splits, asked, leaf_value)
+            sets = node_sets, None if node_sets is None else node_sets[node_of_split]
+            self.__dict__["_blocks"] = (*walked, split_begin, *of_splits, asked, leaf_value, *sets)
         return self.__dict__["_blocks"]
+
+    def _sets_of_nodes(self) -> np.ndarray | None:
+        """The set of every node, (n_nodes, SET_WORDS) uint64; None if no node has one."""
+        tree_begin, nodes, _, first_set, sets = self.walk_arrays
+        has_set = np.flatnonzero(nodes["first_word"] >= 0)
+        if not len(has_set):
+            return None
+        of_tree = np.searchsorted(tree_begin, has_set, side="right") - 1
+        first = first_set[of_tree] + nodes["first_word"][has_set]
+        out = np.zeros((len(nodes), SET_WORDS), np.uint64)
+        # words behind the set are of codes that the feature does not have
+        out[has_set] = sets[(first[:, None] + np.arange(SET_WORDS)).clip(max=len(sets) - 1)]
+        return out
 
 
 def ensemble_of(model: Any, trees: bool = True) -> Ensemble:
@@ -403,14 +426,18 @@ def ensemble_of(model: Any, trees: bool = True) -> Ensemble:
     return ensemble
 
 
-def on_numbers(model: Any) -> Any:
+def on_numbers(model: Any, places: bool = False) -> Any:
     """A copy of a fitted estimator that predicts what its ``check_rows`` returns.
 
-    It compares no names, and columns with categories hold their numbers.
+    It compares no names, and columns with categories hold their numbers, or their places among the
+    categories of the column.
     """
     plain, ensemble = copy.copy(model), ensemble_of(model)
     plain.__dict__.pop("feature_names_in_", None)
-    plain.ensemble_ = replace(ensemble, features=FeatureMap.of_numbers(ensemble.n_features))
+    features = FeatureMap.of_numbers(ensemble.n_features)
+    if places:
+        features = ensemble.features.of_places()
+    plain.ensemble_ = replace(ensemble, features=features)
     return plain
 
 

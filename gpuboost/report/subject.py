@@ -88,7 +88,7 @@ class Subject:
         ensemble = ensemble_of(model)
         table = getattr(model, "table_", None)
         names = map(printable, table.columns if table is not None else ensemble.names())
-        categories = ensemble.features.categories
+        categories = ensemble.features.number_names
         values = {f: list(map(printable, known)) for f, known in categories.items()}
         return cls(
             model, on_numbers(model), _outputs(model, y, table), list(names), values, encoded

@@ -15,7 +15,16 @@ import numpy as np
 from gpuboost.backend import Backend
 from gpuboost.config import NO_LEAF_LIMIT, NO_ROW_LIMIT, VECTOR_LEAF, BoostParams
 from gpuboost.data.features import FeatureMap
-from gpuboost.dtypes import GROWTH, LEAFWISE, NODE, PACKED, ROW, record_of
+from gpuboost.dtypes import (
+    GROWTH,
+    IN_SET,
+    LEAFWISE,
+    N_CODES,
+    PACKED,
+    ROW,
+    SET_WORDS,
+    record_of,
+)
 from gpuboost.exchange import (
     BoostedTree,
     DeviceArray,
@@ -38,6 +47,9 @@ ROUNDING, ROWS, COLUMNS, SIGNS = 1, 2, 3, 4
 #: Rounds that training may be ahead of the metrics it has seen, on a device that works while the
 #: host goes on.
 MAX_ROUNDS_AHEAD = 8
+
+#: Of trees without sets of categories.
+NO_SETS = np.empty(0, np.uint64)
 
 #: Sums of gradients and hessians beyond which their squares might not be written.
 LARGEST_SUM = 2.0**500
@@ -202,6 +214,8 @@ class Booster:
         weights = None if rules is None else rules.tree_weights(n_features)
         self.feature_weights = None if weights is None else backend.put(weights)
         self.thresholds = features.thresholds()
+        # bit 0 of a set is the missing value, the others are numbers of categories
+        self.set_words = np.array([f.n_numbers // 64 + 1 for f in features.features], np.int32)
         #: Training rows as an eval set: those that a round has not drawn.
         self.out_of_bag: EvalSet | None = None
         if out_of_bag:
@@ -342,18 +356,23 @@ class Booster:
 
     def take_trees(self, everything: bool) -> list[Tree]:
         """Trees that have not been taken yet: those at hand, or everything after a wait."""
-        return _trees(self.grower.take_trees(everything), *self.thresholds)
+        return _trees(self.grower.take_trees(everything), *self.thresholds, self.set_words)
 
 
-def _trees(grown: list[BoostedTree], cuts: np.ndarray, first_cut: np.ndarray) -> list[Tree]:
+def _trees(
+    grown: list[BoostedTree], cuts: np.ndarray, first_cut: np.ndarray, set_words: np.ndarray
+) -> list[Tree]:
     """The grower's records as trees; ``cuts`` are those of all features of the training data.
+
+    ``set_words`` says how long the sets of each feature are.
 
     All at once: for small trees a call of numpy takes longer than what it does.
     """
     if not grown:
         return []
     # as bytes: numpy copies records field by field
-    nodes = np.concatenate([tree.nodes.view(np.uint8) for tree in grown]).view(NODE)
+    dtype = grown[0].nodes.dtype
+    nodes = np.concatenate([tree.nodes.view(np.uint8) for tree in grown]).view(dtype)
     split, left = nodes["split"], nodes["left"].copy()
     inner = left >= 0
     feature = np.where(inner, split["feature"], -1).astype(np.int32, copy=False)
@@ -362,8 +381,15 @@ def _trees(grown: list[BoostedTree], cuts: np.ndarray, first_cut: np.ndarray) ->
     threshold = np.where(inner, cuts[cut], 0.0)
     missing_left = np.where(inner, split["missing_left"], 0).astype(np.uint8, copy=False)
     gain = np.where(inner, split["gain"], 0.0)
-    no_sets = np.full(len(left), -1, np.int32)
+    first_word, sets = np.full(len(left), -1, np.int32), NO_SETS
+    words = np.zeros(len(grown) + 1, np.int64)
     begins = begins_of([len(tree.nodes) for tree in grown]).tolist()
+    if "set" in (split.dtype.names or ()):
+        by_set = inner & (split["kind"] == IN_SET)
+        threshold[by_set] = 0.0
+        first_word, words, sets = _sets_of_nodes(
+            split["set"], np.where(by_set, set_words[feature], 0), begins
+        )
     return [
         Tree(
             feature=feature[a:b],
@@ -374,10 +400,26 @@ def _trees(grown: list[BoostedTree], cuts: np.ndarray, first_cut: np.ndarray) ->
             gain=gain[a:b],
             cover=tree.cover,
             count=tree.counts,
-            first_word=no_sets[a:b],
+            first_word=first_word[a:b],
+            sets=sets[words[t] : words[t + 1]],
         )
-        for tree, (a, b) in zip(grown, pairwise(begins), strict=True)
+        for t, (tree, (a, b)) in enumerate(zip(grown, pairwise(begins), strict=True))
     ]
+
+
+def _sets_of_nodes(
+    sets: np.ndarray, n_words: np.ndarray, begins: list[int]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sets with as many words as each node needs, of trees that begin at these nodes.
+
+    Where the set of each node begins among those of its tree (-1: it has none), where those of each
+    tree begin, and all words.
+    """
+    ends = np.concatenate([[0], np.cumsum(n_words)])
+    words = ends[begins]
+    first = ends[:-1] - np.repeat(words[:-1], np.diff(begins))
+    kept = np.arange(SET_WORDS) < n_words[:, None]
+    return np.where(n_words > 0, first, -1).astype(np.int32), words, sets[kept]
 
 
 def _growth_record(params: BoostParams, limits: GrowthLimits, hessian_counts: bool) -> np.ndarray:
@@ -394,6 +436,10 @@ def _growth_record(params: BoostParams, limits: GrowthLimits, hessian_counts: bo
         "reg_alpha": params.reg_alpha,
         "max_delta_step": params.max_delta_step,
         "min_samples_leaf": min_samples,
+        "cat_smooth": params.cat_smooth,
+        "min_data_per_category": min(params.min_data_per_category, NO_ROW_LIMIT),
+        "max_cat_to_onehot": min(params.max_cat_to_onehot, N_CODES),
+        "max_cat_threshold": min(params.max_cat_threshold, N_CODES),
         "order": limits.order,
         "max_depth": limits.max_depth,
         "max_leaves": limits.max_leaves,

@@ -20,6 +20,9 @@ from gpuboost.dtypes import (
     PROGRESS,
     ROW,
     SAMPLE,
+    SET_NODE,
+    SET_SPLIT,
+    SET_WORDS,
     SPLIT,
     SYMMETRIC,
     TREE_BEST,
@@ -608,6 +611,7 @@ class CpuGrower:
         n_parts = 4 * self.threads if self.threads > 1 else 0
         pool_shape = (self.n_slots + self.n_spare + n_parts, slot_cells)
         self.symmetric = True if limits.order == SYMMETRIC else None
+        has_sets = bool(binned.is_categorical.any())
         self.frontier = make_frontier(max_split)
         self.free_slots = np.empty(self.n_slots, np.int32)
         self.stages = Stages(
@@ -630,15 +634,18 @@ class CpuGrower:
             due=None if rules.costs is None else rules.costs.copy(),
             forced=make_forced(rules.forced, max_nodes),
             absent=columns.absent if self.sparse else None,
+            is_categorical=binned.is_categorical if has_sets else None,
             progress=np.zeros(1, PROGRESS),
-            nodes=np.empty(max_nodes, NODE),
+            nodes=np.empty(max_nodes, SET_NODE if has_sets else NODE),
             pieces=np.empty(max_split + 4 * self.threads, PIECE),
             pairs=np.empty(max_split, PAIR),
             chunks=np.empty(2 * max_split + n_parts, CHUNK),
             masks=np.empty((2 * max_split, n_used if limits.sample_columns else 0), np.uint8),
             pool=np.empty(pool_shape, PACKED),
             count_pool=np.empty(pool_shape, np.int32) if limits.count_rows else None,
-            best_splits=np.empty((2 * max_split, len(scan_ranges) - 1), SPLIT),
+            best_splits=np.empty(
+                (2 * max_split, len(scan_ranges) - 1), SET_SPLIT if has_sets else SPLIT
+            ),
         )
         self.trees: list[BoostedTree] = []
         listed = self.sparse or limits.max_leaves > predict.MAX_LABELS
@@ -708,12 +715,16 @@ class CpuGrower:
             np.empty(n_splits, LABEL_SPLIT),
             np.empty(n_splits + 1, np.int32),
         )
-        leaves.number_leaves(nodes, self.splits, self.leaf_of_label)
+        has_sets = self.stages.is_categorical is not None
+        self.sets = np.empty((n_splits, SET_WORDS), np.uint64) if has_sets else None
+        leaves.number_leaves(nodes, self.splits, self.sets, self.leaf_of_label)
         n_values = g.shape[0]
         sums = np.zeros((n_values, n, leaves.N_SUMS), FINE)
         gradients = g, h, weight, fine_units
         if self.labels.dtype == np.uint8:
-            tree: tuple[HostArray, ...] = columns, self.splits, self.leaf_of_label, rows
+            tree: tuple[HostArray | None, ...] = (
+                columns, self.splits, self.sets, self.leaf_of_label, rows
+            )  # fmt: skip
             self.team.run_kernel(g.size, leaves.sum_by_labels, *tree, *gradients, self.labels, sums)
         else:
             self.labels[:] = -1
@@ -763,7 +774,7 @@ class CpuGrower:
         if binned.sparse or len(self.leaf_of_label) > predict.MAX_LABELS:
             self.team.run_kernel(raw.size, leaves.add_walked, columns, nodes, values, raw)
             return
-        tree = self.splits, self.leaf_of_label, values
+        tree = self.splits, self.sets, self.leaf_of_label, values
         self.team.run_kernel(raw.size, leaves.add_labelled, columns, *tree, raw)
 
     def take_trees(self, everything: bool) -> list[BoostedTree]:

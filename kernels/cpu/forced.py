@@ -15,6 +15,7 @@ from gpuboost.dtypes import SYMMETRIC
 from gpuboost.kernels.cpu._jit import allocating, helper
 from gpuboost.kernels.cpu.rules import limits_of, node_score
 from gpuboost.kernels.cpu.scores import NO_SPLIT, larger_side_left
+from gpuboost.kernels.cpu.sets import make_cut
 from gpuboost.kernels.cpu.split import scan_buffers, score_feature, set_split, sum_left
 
 #: Columns of the table of forced splits.
@@ -137,6 +138,7 @@ def enforce_node(
     gain = score - node_score(node, node_id, growth, rules)
     for r in range(out.shape[0]):
         set_split(out[r], gain, left, split[FEATURE], split[BIN], missing_left)
+        make_cut(out[r])
 
 
 @helper
@@ -175,3 +177,4 @@ def enforce_level(
     place = np.int64(place_of(features, split[FEATURE]))
     for r in range(out.shape[0]):
         set_split(out[r], gain, place, split[FEATURE], split[BIN], missing_left)
+        make_cut(out[r])

@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuboost.dtypes import LEAFWISE, SYMMETRIC
+from gpuboost.dtypes import IN_SET, LEAFWISE, SYMMETRIC
 from gpuboost.kernels.cpu._jit import allocating, helper, inlined, kernel
 from gpuboost.kernels.cpu.draws import begin_groups, draw_columns, narrow_groups
 from gpuboost.kernels.cpu.forced import enforce, hand_down_forced, next_level, rank_gain
 from gpuboost.kernels.cpu.frontier import keep_best, push
 from gpuboost.kernels.cpu.partition import move_pieces, partition_pieces
 from gpuboost.kernels.cpu.rules import begin_rules, hand_down, limits_of, node_score
+from gpuboost.kernels.cpu.scores import NO_SPLIT
+from gpuboost.kernels.cpu.sets import copy_kind, sum_of_set
 from gpuboost.kernels.cpu.sharing import (
     BUILD,
     COUNTER,
@@ -37,6 +39,7 @@ from gpuboost.kernels.cpu.split import (
     scan_buffers,
     scan_level,
     scan_pairs,
+    score_cuts_by,
     score_feature,
     set_split,
     sum_left,
@@ -80,6 +83,7 @@ class Stages(NamedTuple):
     due: Any
     forced: Any
     absent: Any
+    is_categorical: Any
     progress: Any
     nodes: Any
     pieces: Any
@@ -142,7 +146,7 @@ def best_of_ranges(splits):
 
 
 @helper
-def adopt_pairs(progress, nodes, pairs, free_slots, best_splits):
+def adopt_pairs(is_categorical, progress, nodes, pairs, free_slots, best_splits):
     """Take the best of the ranges' splits.
 
     Nodes without one are leaves for good and give their histogram back.
@@ -157,6 +161,7 @@ def adopt_pairs(progress, nodes, pairs, free_slots, best_splits):
             set_split(
                 node.split, split.gain, split.left, split.feature, split.bin, split.missing_left
             )
+            copy_kind(split, node.split, is_categorical)
             if split.feature < 0:
                 close(node, progress, free_slots)
 
@@ -171,10 +176,51 @@ def close(node, progress, free_slots):
         node.slot = -1
 
 
+@helper
+def score_set(split, cells, counts, n_bins, node, limits, growth, prefix, count_prefix, scores):
+    """``score_level_split`` of a set."""
+    prefix[1] = sum_of_set(cells, np.int64(0), n_bins, split.set)
+    if counts is not None:
+        count_prefix[1] = sum_of_set(counts, np.int64(0), n_bins, split.set)
+    score_cuts_by(
+        limits, prefix, np.int64(0), count_prefix, np.int64(0), np.int64(1), n_bins, node.sums,
+        node.end - node.begin, growth, scores[0],
+    )  # fmt: skip
+    return scores[0, 1], prefix[1]
+
+
+@helper
+def score_cut(split, cells, counts, n_bins, node, limits, growth, prefix, count_prefix, scores):
+    """``score_level_split`` of a cut."""
+    _, end1 = score_feature(
+        cells, counts, n_bins, node.sums, node.end - node.begin, growth, limits, prefix,
+        count_prefix, scores,
+    )  # fmt: skip
+    score = scores[1 if split.missing_left and end1 > 1 else 0, split.bin]
+    if split.bin == n_bins and cells[0] == 0:
+        score = NO_SPLIT  # "all values left" does not divide a node without missing values
+    return score, sum_left(cells, split.bin, split.missing_left)
+
+
+@helper
+def score_level_split(
+    is_categorical, split, cells, counts, n_bins, node, limits, growth, prefix, count_prefix, scores
+):
+    """What a level's split is worth to a node: (score, sums on the left)."""
+    if is_categorical is not None and split.kind == IN_SET:
+        return score_set(
+            split, cells, counts, n_bins, node, limits, growth, prefix, count_prefix, scores
+        )
+    return score_cut(
+        split, cells, counts, n_bins, node, limits, growth, prefix, count_prefix, scores
+    )
+
+
 @allocating
 def adopt_level(
-    growth, rules, progress, nodes, starts, pool, count_pool, n_bins, free_slots, best_splits
-):
+    growth, rules, is_categorical, progress, nodes, starts, pool, count_pool, n_bins, free_slots,
+    best_splits,
+):  # fmt: skip
     """Give all open nodes the level's split.
 
     A node it would leave with too small a side stays whole and is asked again.
@@ -193,26 +239,23 @@ def adopt_level(
         end_at = at + n_bins[split.feature] + 1
         cells = pool[node.slot, at:end_at]
         counts = count_pool[node.slot, at:end_at] if count_pool is not None else None
-        _, end1 = score_feature(
+        score, left = score_level_split(
+            is_categorical,
+            split,
             cells,
             counts,
             np.int64(n_bins[split.feature]),
-            node.sums,
-            node.end - node.begin,
-            growth,
+            node,
             limits_of(rules, i, split.feature) if rules is not None else None,
+            growth,
             prefix,
             count_prefix,
             scores,
         )
-        score = scores[1 if split.missing_left and end1 > 1 else 0, split.bin]
-        no_missing_here = cells[0] == 0
-        if split.bin == n_bins[split.feature] and no_missing_here:
-            continue  # "all values left" does not divide a node without missing values
-        if score > -np.inf:
+        if score > NO_SPLIT:
             gain = score - node_score(node, i, growth, rules)
-            left = sum_left(cells, split.bin, split.missing_left)
             set_split(node.split, gain, left, split.feature, split.bin, split.missing_left)
+            copy_kind(split, node.split, is_categorical)
 
 
 @helper
@@ -450,8 +493,9 @@ def run_stage(stage, shared, control, symmetric, a):
         move_pieces(counter, a.progress, a.nodes, a.pieces, a.rows, a.scratch)
     else:
         given = (
-            counter, a.features, a.starts, a.scan_ranges, a.n_bins, a.absent, a.growth, a.rules,
-            a.due, a.progress, a.nodes, a.pairs, a.masks, a.pool, a.count_pool, a.best_splits,
+            counter, a.features, a.starts, a.scan_ranges, a.n_bins, a.absent, a.is_categorical,
+            a.growth, a.rules, a.due, a.progress, a.nodes, a.pairs, a.masks, a.pool, a.count_pool,
+            a.best_splits,
         )  # fmt: skip
         if symmetric is None:
             scan_pairs(*given)
@@ -522,11 +566,14 @@ def grow(
             )  # fmt: skip
             if symmetric is None:
                 return_spares(a.progress, a.nodes, a.pairs, n_slots)
-                adopt_pairs(a.progress, a.nodes, a.pairs, free_slots, a.best_splits)
+                adopt_pairs(
+                    a.is_categorical, a.progress, a.nodes, a.pairs, free_slots, a.best_splits
+                )
             else:
                 adopt_level(
                     a.growth,
                     a.rules,
+                    a.is_categorical,
                     a.progress,
                     a.nodes,
                     a.starts,

@@ -9,10 +9,11 @@ tree are listed by leaf after growth; rows that the tree was not grown on walk i
 
 import numpy as np
 
+from gpuboost.dtypes import BY_SET, IN_SET, SET_WORDS
 from gpuboost.kernels.cpu._jit import atomic_add, helper, inlined, kernel, prefetch, take_number
 from gpuboost.kernels.cpu.columns import code_of, column_of
-from gpuboost.kernels.cpu.partition import split_code
 from gpuboost.kernels.cpu.predict import label_block
+from gpuboost.kernels.cpu.sets import goes_right, question_of, shift_and_limit
 from gpuboost.scalar.formulas import leaf_weight, within
 
 BLOCK = 2048
@@ -25,6 +26,7 @@ N_SUMS = 3
 def number_leaves(
     nodes,  # (n_nodes,) NODE, IN
     splits,  # (n_splits,) LABEL_SPLIT, OUT: the tree as a list of splits
+    sets,  # (n_splits, SET_WORDS) uint64, OUT; None if there are no categories
     leaf_of_label,  # (n_splits + 1,) int32, OUT
 ):
     """Give the leaves their labels.
@@ -40,7 +42,11 @@ def number_leaves(
         if node.left < 0:
             leaf_of_label[node_label] = i
             continue
-        shift, limit = split_code(node.split)
+        shift, limit = shift_and_limit(node.split)
+        if sets is not None and node.split.kind == IN_SET:
+            shift = np.uint8(BY_SET)
+            for w in range(SET_WORDS):
+                sets[s, w] = node.split.set[w]
         splits[s].feature = node.split.feature
         splits[s].asked = node_label
         splits[s].shift = shift
@@ -73,10 +79,10 @@ def add_row(row, label, g, h, weight, g_scale, h_scale, sums):
 
 
 @inlined
-def label_rows(columns, splits, labels):
+def label_rows(columns, splits, sets, labels):
     """Labels of a block of rows."""
     label_block(
-        columns, splits["feature"], splits["shift"], splits["limit"], splits["asked"], labels
+        columns, splits["feature"], splits["shift"], splits["limit"], splits["asked"], sets, labels
     )
 
 
@@ -85,6 +91,7 @@ def sum_by_labels(
     counter,  # (1,) int64, INOUT
     columns,  # (n_features, n_rows) uint8, IN
     splits,  # (n_splits,) LABEL_SPLIT, IN
+    sets,  # (n_splits, SET_WORDS) uint64, IN; None if there are no categories
     leaf_of_label,  # (n_splits + 1,) int32, IN
     rows,  # (n,) int32, IN: the rows the tree was grown on, ascending
     g,  # (n_values, n_rows) float64, IN
@@ -100,7 +107,7 @@ def sum_by_labels(
     block = take_number(counter)
     while block * BLOCK < n_rows:
         begin, end = block * BLOCK, min((block + 1) * BLOCK, n_rows)
-        label_rows(columns[:, begin:end], splits, labels[begin:end])
+        label_rows(columns[:, begin:end], splits, sets, labels[begin:end])
         first, last = first_from(rows, begin), first_from(rows, end)
         for k in range(n_values):
             g_, h_, sums_ = g[k], h[k], own_sums[k]
@@ -154,10 +161,9 @@ def walk(columns, row, nodes):
     """The leaf of one row."""
     i = 0
     while nodes[i].left >= 0:
-        shift, limit = split_code(nodes[i].split)
+        question = question_of(nodes[i].split)
         code = code_of(column_of(columns, nodes[i].split.feature), row)
-        goes_right = np.uint8(code - shift) > limit
-        i = nodes[i].right if goes_right else nodes[i].left
+        i = nodes[i].right if goes_right(question, code) else nodes[i].left
     return i
 
 
@@ -255,6 +261,7 @@ def add_labelled(
     counter,  # (1,) int64, INOUT
     columns,  # (n_features, n_rows) uint8, IN
     splits,  # (n_splits,) LABEL_SPLIT, IN: at most MAX_LABELS - 1
+    sets,  # (n_splits, SET_WORDS) uint64, IN; None if there are no categories
     leaf_of_label,  # (n_splits + 1,) int32, IN
     values,  # (n_nodes, n_values) float64, IN
     raw,  # (n_values, n_rows) float64, INOUT
@@ -268,7 +275,7 @@ def add_labelled(
     while block * BLOCK < n_rows:
         begin, end = block * BLOCK, min((block + 1) * BLOCK, n_rows)
         block_labels = labels[: end - begin]
-        label_rows(columns[:, begin:end], splits, block_labels)
+        label_rows(columns[:, begin:end], splits, sets, block_labels)
         add_block(block_labels, value_of_label, raw[:, begin:end])
         block = take_number(counter)
 

@@ -14,18 +14,9 @@ import numpy as np
 
 from gpuboost.kernels.cpu._jit import helper, take_number
 from gpuboost.kernels.cpu.columns import code_of, column_of
+from gpuboost.kernels.cpu.sets import goes_right, question_of
 
 ONE = np.uint64(1)
-
-
-@helper
-def split_code(split):
-    """A split as (shift, limit): a bin goes right when uint8(bin - shift) > limit.
-
-    The missing bin 0 wraps to 255 if shift is 1.
-    """
-    shift = np.uint8(0) if split.missing_left else np.uint8(1)
-    return shift, np.uint8(split.bin - shift)
 
 
 @helper
@@ -44,7 +35,7 @@ def partition_pieces(
         piece = pieces[task]
         node = nodes[piece.node]
         column = column_of(columns, node.split.feature)
-        shift, limit = split_code(node.split)
+        question = question_of(node.split)
         piece_rows = rows[piece.begin : piece.end]
         buffer = scratch[piece.begin : piece.end]
         n = np.uint64(piece_rows.shape[0])
@@ -52,24 +43,24 @@ def partition_pieces(
         if piece.begin == node.begin and piece.end == node.end:
             for i in range(n):
                 row = piece_rows[i]
-                goes_right = np.uint8(code_of(column, row) - shift) > limit
+                is_right = goes_right(question, code_of(column, row))
                 piece_rows[left] = row
                 buffer[right] = row
-                left += np.uint64(not goes_right)
-                right += np.uint64(goes_right)
+                left += np.uint64(not is_right)
+                right += np.uint64(is_right)
             for i in range(right):
                 piece_rows[left + np.uint64(i)] = buffer[i]
         else:
             last = n - ONE
             for i in range(n):
                 row = piece_rows[i]
-                goes_right = np.uint8(code_of(column, row) - shift) > limit
+                is_right = goes_right(question, code_of(column, row))
                 buffer[left] = (
                     row  # no branch: the place it does not belong to is written again later
                 )
                 buffer[last - right] = row
-                left += np.uint64(not goes_right)
-                right += np.uint64(goes_right)
+                left += np.uint64(not is_right)
+                right += np.uint64(is_right)
         piece.n_left = np.int64(left)
         task = take_number(counter)
 

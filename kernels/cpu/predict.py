@@ -17,8 +17,10 @@ import functools
 
 import numpy as np
 
+from gpuboost.dtypes import BY_SET
 from gpuboost.kernels.cpu._jit import helper, jitable, kernel, take_number
 from gpuboost.kernels.cpu.binning import bin_rows
+from gpuboost.kernels.cpu.sets import is_in, is_in_words
 from gpuboost.scalar.rows import add_trees, logistic, logistic_of_each, softmax
 
 #: Rows of a block: labels and the columns of a few dozen features stay in the nearest caches.
@@ -57,7 +59,7 @@ def list_splits(
 
 
 @helper
-def label_block(columns, feature, shift, limit, asked, labels):
+def label_block(columns, feature, shift, limit, asked, sets, labels):
     """Leaf labels of a block of rows in a tree of at most 256 leaves."""
     m = labels.shape[0]
     for i in range(m):
@@ -65,19 +67,34 @@ def label_block(columns, feature, shift, limit, asked, labels):
     for s in range(feature.shape[0]):
         column = columns[feature[s]]
         a, b, old, new = shift[s], limit[s], np.uint8(asked[s]), np.uint8(s + 1)
+        if sets is not None and a == BY_SET:
+            label_by_set(column, sets[s], old, new, labels)
+            continue
         for i in range(m):
             right = (np.uint8(column[i] - a) > b) & (labels[i] == old)
             labels[i] = new if right else labels[i]
 
 
 @helper
-def walk_block(columns, begin, feature, shift, limit, left, value, out):
+def label_by_set(column, words, old, new, labels):
+    """Ask the rows of one label whether their codes are in a set."""
+    a, b, c, d = words[0], words[1], words[2], words[3]
+    for i in range(labels.shape[0]):
+        right = (not is_in_words(a, b, c, d, column[i])) & (labels[i] == old)
+        labels[i] = new if right else labels[i]
+
+
+@helper
+def walk_block(columns, begin, feature, shift, limit, left, value, sets, out):
     """Add a tree of any size to a block of rows: node by node, on bins."""
     for i in range(out.shape[1]):
         node = 0
         while left[begin + node] >= 0:
             k = begin + node
-            goes_right = np.uint8(columns[feature[k], i] - shift[k]) > limit[k]
+            code = columns[feature[k], i]
+            goes_right = np.uint8(code - shift[k]) > limit[k]
+            if sets is not None and shift[k] == BY_SET:
+                goes_right = not is_in(sets[k], np.uint64(code))
             node = left[k] + goes_right
         for k in range(out.shape[0]):
             out[k, i] += value[begin + node, k]
@@ -91,6 +108,7 @@ def add_trees_to_block(
     n_outputs,
     tree_begin, feature, shift, limit, left, value,  # nodes, IN
     split_begin, split_feature, split_shift, split_limit, asked, leaf_value,  # lists of splits, IN
+    sets, split_sets,  # (n, SET_WORDS) uint64, IN: of nodes and splits; None if no node has a set
     labels,  # (m,) uint8, SCRATCH
     out,  # (n_outputs, m) float64, INOUT
 ):  # fmt: skip
@@ -106,6 +124,7 @@ def add_trees_to_block(
                 split_shift[begin:end],
                 split_limit[begin:end],
                 asked[begin:end],
+                split_sets[begin:end] if split_sets is not None else None,
                 labels,
             )
             for k in range(n_values):
@@ -114,7 +133,7 @@ def add_trees_to_block(
                     target[i] += values[np.uint64(labels[i])]
         else:
             targets = out[first : first + n_values]
-            walk_block(columns, tree_begin[t], feature, shift, limit, left, value, targets)
+            walk_block(columns, tree_begin[t], feature, shift, limit, left, value, sets, targets)
 
 
 @kernel
@@ -126,7 +145,7 @@ def predict_blocks(
     n_cuts,  # (n_used,) int32, IN
     first_tree, end_tree, n_outputs,
     tree_begin, feature, shift, limit, left, value,
-    split_begin, split_feature, split_shift, split_limit, asked, leaf_value,
+    split_begin, split_feature, split_shift, split_limit, asked, leaf_value, sets, split_sets,
     out,  # (n_outputs, n_rows) float64, INOUT
 ):  # fmt: skip
     """Add trees to the raw scores of many rows given as values."""
@@ -144,7 +163,7 @@ def predict_blocks(
         add_trees_to_block(
             columns[:, :m], first_tree, end_tree, n_outputs, tree_begin, feature, shift, limit,
             left, value, split_begin, split_feature, split_shift, split_limit, asked,
-            leaf_value, labels[:m], out[:, begin : begin + m],
+            leaf_value, sets, split_sets, labels[:m], out[:, begin : begin + m],
         )  # fmt: skip
         block = take_number(counter)
 

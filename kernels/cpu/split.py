@@ -11,11 +11,19 @@ level before it takes the best cut."""
 import numpy as np
 from numba import types
 
-from gpuboost.dtypes import HIST_STRIDE
+from gpuboost.dtypes import CUT, HIST_STRIDE, IN_SET
 from gpuboost.kernels.cpu._jit import allocating, by_type, helper, inlined, take_number
 from gpuboost.kernels.cpu.histogram import add, build, count_rows, subtract
 from gpuboost.kernels.cpu.rules import limits_of, node_score, score_cuts_within
 from gpuboost.kernels.cpu.scores import NO_SPLIT, larger_side_left, score_cuts
+from gpuboost.kernels.cpu.sets import (
+    count_sets,
+    order_codes,
+    set_search,
+    sum_of_set,
+    sum_sets,
+    write_set,
+)
 from gpuboost.kernels.cpu.sparse import add_absent, build_sparse, count_sparse
 
 #: Gains below this part of the score are the rounding error of the subtraction, not gains.
@@ -80,6 +88,56 @@ def score_feature(
 
 
 @helper
+def score_sets(
+    cells, counts, n_bins, total, total_count, growth, limits, search, prefix, count_prefix, scores
+):
+    """``score_feature`` of categories: set s has the place of the cut after bin s.
+
+    Behind the sets comes the one of missing values alone.
+    """
+    n = count_sets(search)
+    sum_sets(cells, search, prefix)
+    missing = cells[0]
+    missing_count = np.int64(0)
+    if counts is not None:
+        sum_sets(counts, search, count_prefix)
+        missing_count = np.int64(counts[0])
+        count_prefix[n + 1] = missing_count
+    if missing == 0 and missing_count == 0:
+        score_cuts_by(
+            limits, prefix, np.int64(0), count_prefix, np.int64(0), n, n_bins, total, total_count,
+            growth, scores[0],
+        )  # fmt: skip
+        return n + 1, np.int64(1)
+    prefix[n + 1] = missing
+    score_cuts_by(
+        limits, prefix, np.int64(0), count_prefix, np.int64(0), n + 1, n_bins, total, total_count,
+        growth, scores[0],
+    )  # fmt: skip
+    score_cuts_by(
+        limits, prefix, missing, count_prefix, missing_count, n, n_bins, total, total_count,
+        growth, scores[1],
+    )  # fmt: skip
+    return n + 2, n + 1
+
+
+@helper
+def score_splits(
+    f, cells, counts, n_bins, total, total_count, growth, limits, search, prefix, count_prefix,
+    scores,
+):  # fmt: skip
+    """Score every split of a feature: cuts, or sets of categories in the order of ``search``."""
+    if search is not None and search.is_categorical[f] != 0:
+        return score_sets(
+            cells, counts, n_bins, total, total_count, growth, limits, search, prefix,
+            count_prefix, scores,
+        )  # fmt: skip
+    return score_feature(
+        cells, counts, n_bins, total, total_count, growth, limits, prefix, count_prefix, scores
+    )
+
+
+@helper
 def best_of(scores, end0, end1):
     """Best cut of one feature: (score, bin, missing_left), the lowest bin among equals.
 
@@ -115,6 +173,29 @@ def set_split(split, gain, left, feature, last_bin, missing_left):
     split.missing_left = missing_left
 
 
+@helper
+def set_best_split(split, gain, f, place, missing_left, cells, n_bins, total, search):
+    """Fill the record of the best split of a feature.
+
+    Missing values that the node has not seen go to the heavier side.
+    """
+    if search is not None:
+        split.kind = CUT
+        if search.is_categorical[f] != 0:
+            split.kind = IN_SET
+            write_set(place, missing_left, search, split.set)
+            left = sum_of_set(cells, np.int64(0), n_bins, split.set)
+            if cells[0] == 0:
+                split.set[0] &= ~np.uint64(1)
+                split.set[0] |= np.uint64(larger_side_left(left, total))
+            set_split(split, gain, left, f, 0, split.set[0] & np.uint64(1))
+            return
+    left = sum_left(cells, place, missing_left)
+    if cells[0] == 0:
+        missing_left = np.int64(larger_side_left(left, total))
+    set_split(split, gain, left, f, place, missing_left)
+
+
 @allocating(forceinline=True)
 def scan_buffers(count_pool):
     """Room to scan one feature: sums and counts up to each bin, and scores of its cuts."""
@@ -137,6 +218,7 @@ def scan_node(
     rules,
     due,
     mask,
+    search,
     prefix,
     count_prefix,
     scores,
@@ -155,7 +237,12 @@ def scan_node(
         at, end_at = starts[j], starts[j] + n_bins[f] + 1
         feature_cells = cells[at:end_at]
         feature_counts = counts[at:end_at] if counts is not None else None
-        end0, end1 = score_feature(
+        if search is not None and search.is_categorical[f] != 0:
+            order_codes(
+                feature_cells, np.int64(n_bins[f]), node.sums, node.end - node.begin, growth, search
+            )
+        end0, end1 = score_splits(
+            f,
             feature_cells,
             feature_counts,
             np.int64(n_bins[f]),
@@ -163,21 +250,22 @@ def scan_node(
             node.end - node.begin,
             growth,
             limits_of(rules, node_id, f) if rules is not None else None,
+            search,
             prefix,
             count_prefix,
             scores,
         )
-        score, last_bin, missing_left = best_of(scores, end0, end1)
+        score, place, missing_left = best_of(scores, end0, end1)
         if due is not None:
             score -= due[f]
         if score > best:
             best = score
             gain = score - parent
             if gain > p.min_split_gain and gain > NOISE * abs(score):
-                left = sum_left(feature_cells, last_bin, missing_left)
-                if feature_cells[0] == 0:
-                    missing_left = np.int64(larger_side_left(left, node.sums))
-                set_split(best_split, gain, left, f, last_bin, missing_left)
+                set_best_split(
+                    best_split, gain, f, place, missing_left, feature_cells, np.int64(n_bins[f]),
+                    node.sums, search,
+                )  # fmt: skip
 
 
 def build_range(
@@ -289,6 +377,7 @@ def scan_pairs(
     ranges,  # (n_ranges + 1,) int64, IN
     n_bins,  # (n_features,) int32, IN: value bins of each feature
     absent,  # (n_features,) uint8, IN: code of values that are not stored; None if all are
+    is_categorical,  # (n_features,) uint8, IN; None if no feature is
     growth,  # (1,) GROWTH, IN
     rules,  # Rules, IN; None: there are none
     due,  # (n_features,) float64, IN: what a split on a feature costs; None: nothing
@@ -303,6 +392,7 @@ def scan_pairs(
     """Complete and scan the histograms of the pairs in hand."""
     n_ranges = ranges.shape[0] - 1
     prefix, count_prefix, scores = scan_buffers(count_pool)
+    search = set_search(is_categorical)
     n_tasks = (progress[0].end_pair - progress[0].first_pair) * n_ranges
     task = take_number(counter)
     while task < n_tasks:
@@ -316,7 +406,8 @@ def scan_pairs(
             scan_node(
                 node, node_id, pool[node.slot],
                 count_pool[node.slot] if count_pool is not None else None, features, starts, begin,
-                end, n_bins, growth, rules, due, masks[2 * which + side], prefix, count_prefix,
+                end, n_bins, growth, rules, due, masks[2 * which + side], search, prefix,
+                count_prefix,
                 scores, best_splits[2 * which + side, r],
             )  # fmt: skip
         task = take_number(counter)
@@ -330,6 +421,7 @@ def scan_level(
     ranges,
     n_bins,
     absent,
+    is_categorical,
     growth,
     rules,
     due,
@@ -347,6 +439,7 @@ def scan_level(
     """
     n_ranges = ranges.shape[0] - 1
     prefix, count_prefix, scores = scan_buffers(count_pool)
+    search = set_search(is_categorical)
     total = np.empty((2, HIST_STRIDE), np.float64)
     mask = masks[0]
     task = take_number(counter)
@@ -363,7 +456,7 @@ def scan_level(
             f = features[j]
             if mask.shape[0] > 0 and mask[j] == 0:
                 continue
-            gain, size, last_bin, missing_left = level_gain(
+            gain, size, place, missing_left = level_gain(
                 nodes[: progress[0].n_nodes],
                 pool,
                 count_pool,
@@ -372,6 +465,7 @@ def scan_level(
                 np.int64(n_bins[f]),
                 growth,
                 rules,
+                search,
                 prefix,
                 count_prefix,
                 scores,
@@ -381,8 +475,58 @@ def scan_level(
                 gain -= due[f]  # once: all nodes take the same split
             if gain > best.gain and gain > growth[0].min_split_gain and gain > NOISE * size:
                 # j: where the feature stands in the list
-                set_split(best, gain, j, f, last_bin, missing_left)
+                set_split(best, gain, j, f, place, missing_left)
+                if is_categorical is not None:
+                    set_level_kind(best, f, place, missing_left, search)
         task = take_number(counter)
+
+
+@helper
+def set_level_kind(split, f, place, missing_left, search):
+    """Complete the record of a level's split in fits with categories."""
+    split.kind = CUT
+    if search.is_categorical[f] != 0:
+        split.kind = IN_SET
+        split.bin = 0
+        write_set(place, missing_left, search, split.set)
+        split.missing_left = split.set[0] & np.uint64(1)
+
+
+@helper
+def order_level(nodes, pool, at, n_bins, growth, search):
+    """``order_codes`` of all open nodes together."""
+    sums = search.sums
+    for c in range(n_bins + 1):
+        sums[c] = 0
+    total, n_rows = np.int64(0), np.int64(0)
+    for i in range(nodes.shape[0]):
+        if nodes[i].open != 0:
+            total += nodes[i].sums
+            n_rows += nodes[i].end - nodes[i].begin
+            for c in range(1, n_bins + 1):
+                sums[c] += pool[nodes[i].slot, at + c]
+    order_codes(sums, n_bins, total, n_rows, growth, search)
+
+
+@helper
+def sum_values_left(cells, f, n_bins, place, search):
+    """Sums of the rows that go left and have a value."""
+    if search is not None and search.is_categorical[f] != 0:
+        write_set(place, np.int64(0), search, search.words)
+        return sum_of_set(cells, np.int64(1), n_bins, search.words)
+    return sum_left(cells, place, False)
+
+
+@helper
+def larger_sides_left(nodes, pool, at, f, n_bins, place, search):
+    """Whether the left sides of all open nodes together weigh more than the right ones."""
+    left, total = np.int64(0), np.int64(0)
+    for i in range(nodes.shape[0]):
+        if nodes[i].open != 0:
+            cells = pool[nodes[i].slot, at : at + n_bins + 1]
+            left += np.int64(np.int32(sum_values_left(cells, f, n_bins, place, search)))
+            total += np.int64(np.int32(nodes[i].sums))
+    return 1 if 2 * left >= total else 0
 
 
 @helper
@@ -397,9 +541,10 @@ def any_missing(nodes, pool, at):
 
 @helper
 def level_gain(
-    nodes, pool, count_pool, at, f, n_bins, growth, rules, prefix, count_prefix, scores, total
-):
-    """Best cut of one feature for all open nodes: (gain, sum of scores, bin, missing_left).
+    nodes, pool, count_pool, at, f, n_bins, growth, rules, search, prefix, count_prefix, scores,
+    total,
+):  # fmt: skip
+    """Best split of one feature for all open nodes: (gain, sum of scores, place, missing_left).
 
     ``at`` is where its cells begin in a histogram.
     """
@@ -409,15 +554,19 @@ def level_gain(
     for b in range(HIST_STRIDE):
         total[0, b] = 0.0
         total[1, b] = 0.0
+    n_places = n_bins - 1  # without the cut behind the last value
+    if search is not None and search.is_categorical[f] != 0:
+        order_level(nodes, pool, at, n_bins, growth, search)
+        n_places = count_sets(search)
     size = 0.0
-    left_h, all_h = np.int64(0), np.int64(0)
     for i in range(nodes.shape[0]):
         node = nodes[i]
         if node.open == 0:
             continue
         cells = pool[node.slot, at : at + n_bins + 1]
         counts = count_pool[node.slot, at : at + n_bins + 1] if count_pool is not None else None
-        end0, end1 = score_feature(
+        end0, end1 = score_splits(
+            f,
             cells,
             counts,
             n_bins,
@@ -425,6 +574,7 @@ def level_gain(
             node.end - node.begin,
             growth,
             limits_of(rules, i, f) if rules is not None else None,
+            search,
             prefix,
             count_prefix,
             scores,
@@ -442,14 +592,9 @@ def level_gain(
         for b in range(1, end1):
             if scores[1, b] > NO_SPLIT:
                 total[1, b] += scores[1, b] - parent
-    best, last_bin, missing_left = best_of(
-        total, n_bins + 1 if missing else n_bins, n_bins if missing else 1
+    best, place, missing_left = best_of(
+        total, n_places + 2 if missing else n_places + 1, n_places + 1 if missing else 1
     )
-    if not missing and last_bin > 0:  # send unseen missing values to the heavier side
-        for i in range(nodes.shape[0]):
-            if nodes[i].open != 0:
-                cells = pool[nodes[i].slot, at : at + n_bins + 1]
-                left_h += np.int64(np.int32(sum_left(cells, last_bin, False)))
-                all_h += np.int64(np.int32(nodes[i].sums))
-        missing_left = 1 if 2 * left_h >= all_h else 0
-    return best, size + abs(best), last_bin, missing_left
+    if not missing and place > 0:  # send unseen missing values to the heavier side
+        missing_left = larger_sides_left(nodes, pool, at, f, n_bins, place, search)
+    return best, size + abs(best), place, missing_left

@@ -220,7 +220,15 @@ __device__ __forceinline__ u8 code_at(const u8* codes, i64 n_rows, i64 row, int 
 // first cell has the sum of all rows.
 __device__ __forceinline__ int histogram_features(int n_features) { return n_features + SPARSE; }
 
+// CATEGORICAL: whether splits may be sets of codes; without categories there are none.
 __device__ __forceinline__ bool goes_right(u8 bin, const Split& split) {
+#if CATEGORICAL
+    if (split.kind == IN_SET) {  // words are chosen, not indexed: they stay in registers
+        const u64 low = bin & 64 ? split.set[1] : split.set[0];
+        const u64 high = bin & 64 ? split.set[3] : split.set[2];
+        return !((bin & 128 ? high : low) >> (bin & 63) & 1);
+    }
+#endif
     const u8 shift = split.missing_left ? 0 : 1;
     return (u8)(bin - shift) > (u8)(split.bin - shift);
 }

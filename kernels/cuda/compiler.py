@@ -9,6 +9,7 @@ from gpuboost.dtypes import (
     BEST,
     ENTROPY,
     EXHAUSTIVE,
+    IN_SET,
     LEAFWISE,
     MAX_EXHAUSTIVE,
     MIDPOINT,
@@ -17,6 +18,7 @@ from gpuboost.dtypes import (
     ONE_VS_REST,
     POISSON,
     RANDOM,
+    SET_WORDS,
     SQUARES,
     SUM_BLOCK,
     SUM_LANES,
@@ -45,6 +47,7 @@ FILES = (
     "histogram",
     "sparse",
     "split",
+    "sets",
     "partition",
     "growth",
     "leaves",
@@ -55,6 +58,8 @@ FILES = (
 
 #: What stands in front of a file besides ``common.cuh``.
 SHARED = {
+    "split": ("splits.cuh",),
+    "sets": ("splits.cuh",),
     "cart": ("cart.cuh",),
     "cart_search": (
         "cart.cuh",
@@ -65,8 +70,8 @@ SHARED = {
 }
 
 
-#: Rules of a fit that are compiled only for fits that have them.
-RULES = ("constrained", "weighted", "grouped", "penalized", "forced")
+#: What is compiled only for fits that have it: rules, and sets of categories.
+RULES = ("constrained", "weighted", "grouped", "penalized", "forced", "categorical")
 
 
 def source(name, group_features, count_rows, rules=(), sparse=False):
@@ -74,6 +79,8 @@ def source(name, group_features, count_rows, rules=(), sparse=False):
 
     ``rules`` are some of ``RULES``.
     """
+    if name == "sets":  # which are of nothing else
+        rules = (*rules, "categorical")
     constants = {
         **THREADS,
         "N_CODES": N_CODES,
@@ -102,10 +109,12 @@ def source(name, group_features, count_rows, rules=(), sparse=False):
         "COUNT_ROWS": int(count_rows),
         **{rule.upper(): int(rule in rules) for rule in RULES},
         "SPARSE": int(sparse),
+        "IN_SET": IN_SET,
+        "SET_WORDS": SET_WORDS,
     }
     defines = "".join(f"#define {key} {value}\n" for key, value in constants.items())
     texts = (_read(file) for file in ("common.cuh", *SHARED.get(name, ()), f"{name}.cu"))
-    return "".join((defines, c_structs(), *texts))
+    return "".join((defines, c_structs("categorical" in rules), *texts))
 
 
 def _read(file):

@@ -11,7 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from gpuboost.dtypes import FINE, LEAFWISE, N_CODES, NODE, PACKED, PAIR, ROW, SPLIT, SYMMETRIC
+from gpuboost.dtypes import (
+    FINE,
+    LEAFWISE,
+    N_CODES,
+    NODE,
+    PACKED,
+    PAIR,
+    ROW,
+    SET_NODE,
+    SET_SPLIT,
+    SPLIT,
+    SYMMETRIC,
+)
 from gpuboost.exchange import (
     BoostedTree,
     DeviceArray,
@@ -72,8 +84,14 @@ class CudaGrower:
         self.n_features, self.n_used = len(binned.n_bins), limits.tree_features
         self.n_rows = binned.n_rows
         self.masked = limits.sample_columns
+        self.categorical = bool(binned.is_categorical.any())
+        node, split = (SET_NODE, SET_SPLIT) if self.categorical else (NODE, SPLIT)
         self.kernels = Kernels(
-            group_features, limits.count_rows, device.id, _names_of(rules), self.sparse
+            group_features,
+            limits.count_rows,
+            device.id,
+            (*_names_of(rules), *(("categorical",) if self.categorical else ())),
+            self.sparse,
         )
         attributes = device.attributes
         self.n_multiprocessors = attributes["MultiProcessorCount"]
@@ -92,7 +110,7 @@ class CudaGrower:
         n_tiles = -(-self.n_rows // self.tile_rows) + max_open
         n_splits = self.n_used if limits.order == SYMMETRIC else 2 * self.max_pairs * self.n_chunks
         n_values = limits.n_values
-        node_bytes = NODE.itemsize + 8 * (n_values - 1)
+        node_bytes = node.itemsize + 8 * (n_values - 1)
         self.max_kept = max(2, min(KEPT_TREES, KEPT_BYTES // (max_nodes * node_bytes)))
         # a sparse matrix: the last feature has the sum of all rows
         n_words = 1 if rules.groups is None else rules.groups.shape[1]
@@ -102,8 +120,8 @@ class CudaGrower:
             "pool": (pool_shape, PACKED),
             "count_pool": (pool_shape if limits.count_rows else (1,), np.int32),
             "masks": ((2 * self.max_pairs if self.masked else 1, self.n_used), np.uint8),
-            "best_splits": ((n_splits,), SPLIT),
-            "nodes": ((max_nodes,), NODE),
+            "best_splits": ((n_splits,), split),
+            "nodes": ((max_nodes,), node),
             "state": ((1,), STATE),
             "pairs": ((self.max_pairs,), PAIR),
             "built": ((self.max_pairs,), np.int32),
@@ -131,7 +149,7 @@ class CudaGrower:
             ),
             "forced_of_node": ((1 if rules.forced is None else max_nodes,), np.int32),
             "groups_of_node": ((1 if rules.groups is None else max_nodes, n_words), np.uint64),
-            "kept_nodes": ((self.max_kept, max_nodes), NODE),
+            "kept_nodes": ((self.max_kept, max_nodes), node),
             "kept_values": ((self.max_kept, max_nodes, n_values), np.float64),
             "kept_cover": ((self.max_kept, max_nodes), np.float64),
             "kept_sizes": ((self.max_kept,), np.int32),
@@ -159,6 +177,9 @@ class CudaGrower:
                 (rules.costs, np.float64),
                 (rules.forced, np.int32),
             )
+        )
+        self.is_categorical = cp.asarray(
+            binned.is_categorical if self.categorical else np.zeros(1, np.uint8)
         )
         self.absent = self.bins[len(self.bins) - self.n_features :]  # read if it is sparse
         self.fetched: list[BoostedTree] = []
@@ -281,6 +302,7 @@ class CudaGrower:
             self.bounds,
             self.due,
             self.absent,
+            self.is_categorical,
         )
         if self.limits.order == SYMMETRIC:
             self._launch(
@@ -304,6 +326,21 @@ class CudaGrower:
                 "SCAN_THREADS",
                 (*scanned, *numbers),
             )
+        if self.categorical:
+            self._scan_sets(features, growth)
+
+    def _scan_sets(self, features: DeviceArray, growth: DeviceArray) -> None:
+        """Search of sets of categories, in complete histograms."""
+        first = self.state, growth, features, self.n_bins, self.masks, self.pool, self.count_pool
+        rest = self.best_splits, self.directions, self.bounds, self.due, self.is_categorical
+        n_features, masked = np.int32(self.n_features), np.int32(self.masked)
+        if self.limits.order == SYMMETRIC:
+            level = (self.nodes, *first, *rest, n_features, masked)
+            self._launch("sets", "scan_level_sets", self.n_used, N_CODES, level)
+            return
+        numbers = np.int32(self.n_used), n_features, np.int32(SCAN_FEATURES), masked
+        args = (self.nodes, self.pairs, *first, *rest, *numbers)
+        self._launch("sets", "scan_sets", (2 * self.max_pairs, self.n_chunks), N_CODES, args)
 
     def _tile_blocks(self) -> int:
         return min(
@@ -413,7 +450,8 @@ class CudaGrower:
             tree = self.nodes, self.values
             predict.ADD_SPARSE_TREE(n_rows, begin, entries, bins[absent_at:], *tree, raw)
             return
-        predict.ADD_BINNED_TREE(
+        add = predict.ADD_TREE_WITH_SETS if self.categorical else predict.ADD_BINNED_TREE
+        add(
             n_rows,
             bins,
             self.nodes,

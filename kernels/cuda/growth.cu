@@ -279,8 +279,8 @@ __device__ __forceinline__ void adopt_level(
             + split.feature) * N_CODES;
         i64 left = 0;
         int n_left = 0;
-        for (int bin = lane; bin <= split.bin; bin += WARP) {
-            if (bin == 0 && !split.missing_left) continue;
+        for (int bin = lane; bin <= (CATEGORICAL ? N_CODES - 1 : split.bin); bin += WARP) {
+            if (goes_right(bin, split)) continue;
             left += pool[at + bin];
             if (COUNT_ROWS) n_left += count_pool[at + bin];
         }

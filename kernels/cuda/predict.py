@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from gpuboost.dtypes import N_CODES
+from gpuboost.dtypes import IN_SET, N_CODES
 from gpuboost.kernels.cuda.rowwise import RowKernel
 from gpuboost.scalar.rows import (
     add_trees,
@@ -27,6 +27,24 @@ def add_binned_tree(i, bins, nodes, values, n_rows, group_features, raw):
         b = bins[(f // group_features * n_rows + i) * group_features + f % group_features]
         shift = np.uint8(0) if split.missing_left else np.uint8(1)
         goes_right = np.uint8(b - shift) > np.uint8(split.bin - shift)
+        k = nodes[k].right if goes_right else nodes[k].left
+    for c in range(raw.shape[0]):
+        raw[c, i] += values[k, c]
+
+
+def add_tree_with_sets(i, bins, nodes, values, n_rows, group_features, raw):
+    """``add_binned_tree`` of trees that may have sets of categories."""
+    k = 0
+    while nodes[k].left >= 0:
+        split = nodes[k].split
+        f = split.feature
+        b = bins[(f // group_features * n_rows + i) * group_features + f % group_features]
+        if split.kind == IN_SET:
+            word = split.set[np.uint64(b) >> np.uint64(6)]
+            goes_right = (word >> (np.uint64(b) & np.uint64(63))) & np.uint64(1) == 0
+        else:
+            shift = np.uint8(0) if split.missing_left else np.uint8(1)
+            goes_right = np.uint8(b - shift) > np.uint8(split.bin - shift)
         k = nodes[k].right if goes_right else nodes[k].left
     for c in range(raw.shape[0]):
         raw[c, i] += values[k, c]
@@ -94,6 +112,7 @@ def taken_rows(i, x, chosen, out):
 
 
 ADD_BINNED_TREE = RowKernel(add_binned_tree)
+ADD_TREE_WITH_SETS = RowKernel(add_tree_with_sets)
 ADD_SPARSE_TREE = RowKernel(add_sparse_tree)
 ADD_TREES = RowKernel(add_trees)
 ADD_UNSEEN_TREES = RowKernel(add_unseen_trees)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpuboost.dtypes import GROWTH, NODE, PAIR, SPLIT, TREE_GROWTH
+from gpuboost.dtypes import GROWTH, NODE, PAIR, SET_NODE, SET_SPLIT, SPLIT, TREE_GROWTH
 
 #: How far the growth of a tree has come, on the device.
 STATE = np.dtype(
@@ -117,27 +117,32 @@ _C_NAMES = {
     "f8": "double",
     "i8": "long long",
     "i4": "int",
+    "u8": "unsigned long long",
     "u4": "unsigned int",
     "u1": "unsigned char",
 }
 
 
-def c_structs():
+#: Those that are others in fits with categories.
+WITH_SETS = {"Split": SET_SPLIT, "Node": SET_NODE}
+
+
+def c_structs(categorical=False):
     """The text of all structs, inner ones first."""
-    return "".join(_c_struct(name, dtype) for name, dtype in STRUCTS.items())
+    structs = STRUCTS | WITH_SETS if categorical else STRUCTS
+    return "".join(_c_struct(name, dtype, structs) for name, dtype in structs.items())
 
 
-def _c_struct(name, dtype):
-    fields = "".join(f"    {_c_type(dtype[field])} {field};\n" for field in dtype.names)
+def _c_struct(name, dtype, structs):
+    fields = "".join(f"    {_c_field(field, dtype[field], structs)};\n" for field in dtype.names)
     check = (
         f'static_assert(sizeof({name}) == {dtype.itemsize}, "{name} is laid out as in numpy");\n'
     )
     return f"struct {name} {{\n{fields}}};\n{check}"
 
 
-def _c_type(dtype):
-    return (
-        next(name for name, record in STRUCTS.items() if record == dtype)
-        if dtype.names
-        else _C_NAMES[dtype.str[1:]]
-    )
+def _c_field(name, dtype, structs):
+    if dtype.names:
+        return f"{next(own for own, record in structs.items() if record == dtype)} {name}"
+    base, length = (dtype.base, f"[{dtype.shape[0]}]") if dtype.shape else (dtype, "")
+    return f"{_C_NAMES[base.str[1:]]} {name}{length}"

@@ -5,31 +5,6 @@
 // Of equal scores the lowest (feature, bin, missing direction) wins, on every device.
 
 #define BINS_PER_LANE (N_CODES / WARP)
-// 2**-40: gains below this part of the score are the rounding error of a subtraction
-#define NOISE 9.094947017729282e-13
-
-struct Best {
-    double score;
-    int key;  // (bin << 1) + missing_left
-};
-
-__device__ __forceinline__ Best better(Best a, Best b) {
-    return b.score > a.score || (b.score == a.score && b.key < a.key) ? b : a;
-}
-
-__device__ __forceinline__ Best warp_best(Best best) {
-    for (int distance = WARP / 2; distance > 0; distance /= 2) {
-        const Best other = {__shfl_xor_sync(FULL_WARP, best.score, distance),
-            __shfl_xor_sync(FULL_WARP, best.key, distance)};
-        best = better(best, other);
-    }
-    return best;
-}
-
-__device__ __forceinline__ bool enough_rows(int n_left, i64 n, const Growth& p) {
-    return n_left >= p.min_samples_leaf && n - n_left >= p.min_samples_leaf;
-}
-
 // Best cut of one feature of one node, from the cells of this lane; the same in all lanes. left:
 // the sums of its left side.
 __device__ __forceinline__ Best scan_feature(
@@ -119,6 +94,7 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
     const double* bounds,   // [max_nodes][2], the same
     const double* due,    // [n_features], not read if PENALIZED is 0: what a feature costs
     const u8* absent,     // [n_features]: code of values that are not stored, if X is sparse
+    const u8* is_categorical,  // [n_features], not read if nothing is: sets.cu tries their sets
     int n_used,
     int n_features,
     int chunk_features,   // features of a block
@@ -174,7 +150,7 @@ extern "C" __global__ void __launch_bounds__(SCAN_THREADS, 1) scan_pairs(
 #endif
 #pragma unroll
         for (int side = 0; side < 2; side++) {  // a constant bound: the arrays stay in registers
-            if (side >= n_sides) continue;
+            if (side >= n_sides || (CATEGORICAL && is_categorical[f])) continue;
             if (masked && masks[(i64)(2 * which + side) * n_used + j] == 0) continue;
             const int id = side == 0 ? pair.small : pair.large;
             const Node& node = nodes[id];
@@ -236,6 +212,7 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
     Split* best_splits,  // [n_used]
     const int* directions, const double* bounds, const double* due,  // as in scan_pairs
     const u8* absent,    // [n_features]: code of values that are not stored, if X is sparse
+    const u8* is_categorical,  // as in scan_pairs
     int n_features,
     int masked)
 {
@@ -294,6 +271,7 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level(
         }
         if (j == 0 && threadIdx.x == 0) nodes[0].sums = root_sums;
     }
+    if (CATEGORICAL && is_categorical[f]) return;
     double gain[2] = {0.0, 0.0}, size = 0.0;
     i64 left_hessian = 0, all_hessian = 0;
     for (int i = 0; i < state->n_nodes; i++) {

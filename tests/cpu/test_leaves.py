@@ -23,7 +23,7 @@ def tree():
     nodes.left[:], nodes.right[:] = [1, -1, 3, -1, -1], [2, -1, 4, -1, -1]
     nodes["split"]["bin"][[0, 2]], nodes["split"]["feature"][2] = [3, 2], 1
     splits, leaf_of_label = np.zeros(2, LABEL_SPLIT).view(np.recarray), np.empty(3, np.int32)
-    number_leaves(nodes, splits, leaf_of_label)
+    number_leaves(nodes, splits, None, leaf_of_label)
     return nodes, splits, leaf_of_label
 
 
@@ -45,7 +45,8 @@ def test_sums_by_labels_are_those_of_the_rows_the_tree_was_grown_on(tree, rng):
     units = np.array([[1.0, 1.0], [0.5, 2.0**-3]])
     labels, sums = np.empty(300, np.uint8), np.zeros((2, 5, N_SUMS), np.int64)
     counter = np.zeros(1, np.int64)
-    sum_by_labels(counter, columns, splits, leaf_of_label, rows, g, h, weight, units, labels, sums)
+    tree = columns, splits, None, leaf_of_label
+    sum_by_labels(counter, *tree, rows, g, h, weight, units, labels, sums)
     leaves = leaves_of(columns)
     np.testing.assert_array_equal(leaf_of_label[labels], leaves)
     values, cover = np.empty((5, 2)), np.empty(5)
@@ -62,7 +63,7 @@ def test_values_are_added_to_rows_by_label_and_to_rows_of_another_matrix(tree, r
     columns = rng.integers(0, 6, (2, 100)).astype(np.uint8)
     values, raw = rng.random((5, 3)), np.ones((3, 100))
     walked = raw.copy()
-    add_labelled(np.zeros(1, np.int64), columns, splits, leaf_of_label, values, raw)
+    add_labelled(np.zeros(1, np.int64), columns, splits, None, leaf_of_label, values, raw)
     add_walked(np.zeros(1, np.int64), columns, nodes, values, walked)
     np.testing.assert_array_equal(walked, raw)
     np.testing.assert_array_equal(raw, 1 + values[leaves_of(columns)].T)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from gpuboost.dtypes import BY_SET
 from gpuboost.kernels.cpu._jit import exposed
 from gpuboost.kernels.cpu.predict import label_block, list_splits
 
@@ -27,9 +28,21 @@ def test_labels_of_a_block(rng, missing_left):
     shift = np.full(2, 1 - missing_left, np.uint8)
     limit = np.array([3, 2], np.uint8) - shift
     labels = np.empty(100, np.uint8)
-    label_rows(columns, np.array([0, 1]), shift, limit, np.array([0, 1], np.int32), labels)
+    label_rows(columns, np.array([0, 1]), shift, limit, np.array([0, 1], np.int32), None, labels)
     right = [
         (c > last) | ((c == 0) & (missing_left == 0))
         for c, last in zip(columns, (3, 2), strict=True)
     ]
     np.testing.assert_array_equal(labels, np.where(right[0], np.where(right[1], 2, 1), 0))
+
+
+def test_labels_by_sets(rng):
+    """The first split asks for a bin up to 3, the second one whether a code is in a set."""
+    columns = rng.integers(0, 256, (2, 500)).astype(np.uint8)
+    shift, limit = np.array([1, BY_SET], np.uint8), np.array([2, 0], np.uint8)
+    chosen = rng.random(256) < 0.5
+    sets = np.stack([np.packbits(chosen, bitorder="little").view(np.uint64)] * 2)
+    labels = np.empty(500, np.uint8)
+    label_rows(columns, np.array([0, 1]), shift, limit, np.array([0, 0], np.int32), sets, labels)
+    right = (columns[0] > 3) | (columns[0] == 0)
+    np.testing.assert_array_equal(labels, np.where(right, 1, np.where(chosen[columns[1]], 0, 2)))

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import compiling
 import ptx_cases
 
-from gpuboost.dtypes import GROWTH, NODE, SAMPLE, WALK_NODE
+from gpuboost.dtypes import GROWTH, NODE, SAMPLE, SET_NODE, WALK_NODE
 from gpuboost.kernels.cuda import binning, compiler, gradients, predict, rowwise, sampling
 from gpuboost.kernels.emulation.ptx import compilers
 from gpuboost.objectives.losses import OBJECTIVES
@@ -87,6 +87,10 @@ def test_compiles_without_spills_as_the_table_says(version, architecture, file):
 BESIDES = {
     "monotone features": ({"rules": ("constrained",)}, ("split", "partition", "growth", "leaves")),
     "a sparse matrix": ({"sparse": True}, ("sparse", "split", "partition", "growth")),
+    "sets of categories": (
+        {"rules": ("constrained", "penalized", "categorical")},
+        ("sets", "split", "partition", "growth", "leaves"),
+    ),
     "all rules": ({"rules": compiler.RULES, "sparse": True}, ("split", "partition", "growth")),
 }
 
@@ -179,6 +183,10 @@ def row_kernels():
         ),
         "project": (gradients.PROJECT, (*[matrix] * 3, np.uint32(1), matrix, matrix)),
         "add_binned_tree": (predict.ADD_BINNED_TREE, (u1, nodes, matrix, one, one, matrix)),
+        "add_tree_with_sets": (
+            predict.ADD_TREE_WITH_SETS,
+            (u1, np.empty(1, SET_NODE), matrix, one, one, matrix),
+        ),
         "add_sparse_tree": (
             predict.ADD_SPARSE_TREE,
             (i8, np.empty(1, np.uint32), u1, nodes, matrix, matrix),

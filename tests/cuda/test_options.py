@@ -85,6 +85,12 @@ BOOSTING = [
     {"colsample_bylevel": 0.5},
     {"colsample_bynode": 0.5},
     {"multi_strategy": "vector_leaf", OUTPUTS: True},
+    {"categorical_features": [1]},
+    {"unknown_category": "error", "categorical_features": [1]},
+    {"cat_smooth": 5000.0, "categorical_features": [1]},
+    {"max_cat_to_onehot": 20, "categorical_features": [1]},
+    {"max_cat_threshold": 1, "categorical_features": [1]},
+    {"min_data_per_category": 290, "categorical_features": [1]},
     {"monotone_constraints": {0: -1, 2: 1}},
     {"interaction_constraints": [[0, 1], [2, 5]]},
     {"interaction_constraints": "no_interactions"},
@@ -225,6 +231,7 @@ TOGETHER = {
         {"forced_splits": {"feature": 0, "threshold": 1}, "grow_policy": "symmetric"},
         {"feature_penalties": {7: 1.0}},
         {"feature_penalties": {0: float("inf")}},
+        {"monotone_constraints": {1: 1}, "categorical_features": [1]},
     ],
     "Decision trees": [
         {"max_bins": 16, "splitter": "exact"},
@@ -497,6 +504,7 @@ NAMES_OF_OPTIONS = {
     "of weights": "`feature_weights`",
     "penalties": "`feature_penalties`",
     "vector": "`multi_strategy`",
+    "categories": "`categorical_features`",
 }
 
 

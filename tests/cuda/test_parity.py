@@ -27,6 +27,7 @@ OPTIONS = {
     "of weights": {"feature_weights": {0: 3.0, 5: 0.0, 6: 7.5}, "colsample_bynode": 0.5},
     "penalties": {"feature_penalties": {0: 1.0, 6: 20.0, 3: 2.0, 5: 1e3}},
     "vector": {"multi_strategy": "vector_leaf"},
+    "categories": {"categorical_features": [1, 4]},
 }
 #: How many classes options are for, if not for all of 0 (numbers), 2 and 5.
 CLASSES = {"monotone": (0, 2), "vector": (5,)}
@@ -86,6 +87,8 @@ def options_of(names, policy):
 
 def check(n, n_features, classes, policy, names, **more):
     x, y, weight = make(n, n_features, classes, "missing" in names)
+    if "categories" in names:  # some seven, and some 300, of which the last share a code
+        x[:, 1], x[:, 4] = np.round(x[:, 1]), np.round(60 * x[:, 4])
     early = (
         {"eval_rows": n // 4, "n_estimators": 6, "learning_rate": 1.0} if "early" in names else {}
     )

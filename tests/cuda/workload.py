@@ -97,6 +97,17 @@ def trees_of_other_kinds():
     }
 
 
+class AllOf:
+    """Several models that are compared as one."""
+
+    def __init__(self, models):
+        self.models = models
+
+    def fingerprint(self):
+        """Those of all, and what they say of their evaluation sets."""
+        return str([(model.fingerprint(), model.evals_result_) for model in self.models])
+
+
 def trainings():
     """{name: function of the device that returns a fitted model}."""
     x, signal, weight = data()
@@ -161,6 +172,19 @@ def trainings():
         options = {"max_depth": 4, "monotone_constraints": {0: 1, 5: -1}, "subsample": 0.8}
         return GPUBoostRegressor(**options, device=device, **small).fit(x, signal)
 
+    def categories(device):
+        """One split for each node, and one for each level; rows that are evaluated walk the trees."""
+        coded = x[:, :6].copy()
+        coded[:, 3], coded[:, 4] = np.round(x[:, 3]), np.round(20 * x[:, 4])
+        options = {"categorical_features": [3, 4, 5], "min_samples_leaf": 3, "max_depth": 3}
+        models = [
+            GPUBoostRegressor(grow_policy=policy, device=device, **options, **small).fit(
+                coded, signal, eval_set=(coded, signal)
+            )
+            for policy in ("depthwise", "symmetric")
+        ]
+        return AllOf(models)
+
     def forest(device):
         options = {
             "n_estimators": 2,
@@ -202,6 +226,7 @@ def trainings():
         "stored values, symmetric": stored_values_symmetric,
         "monotone": monotone,
         "leaves of several values": leaves_of_several_values,
+        "categories": categories,
         "forest": forest,
         "extra trees": extra_trees,
         "large nodes": large_nodes,
@@ -217,6 +242,8 @@ def runs(training, file):
     )
     if file == "common.cuh":
         return True
+    if file == "sets.cu":
+        return training == "categories"
     if file in ("sparse.cu", "histogram.cu"):
         stored = training.startswith("stored values")
         return stored if file == "sparse.cu" else not (stored or in_bins or others)

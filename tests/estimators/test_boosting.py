@@ -1,12 +1,14 @@
 """Gradient boosting behind the API of scikit-learn."""
 
+import re
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_array, csr_matrix
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_multilabel_classification
+from sklearn.metrics import log_loss
 from sklearn.model_selection import TimeSeriesSplit, cross_val_score
 from sklearn.multioutput import MultiOutputClassifier
 
@@ -297,3 +299,150 @@ def test_logarithms_and_scores_by_stages(data, n_classes):
 def test_sparse_y_is_refused(data, kind):
     with pytest.raises(TypeError, match=r"y must be a dense array.*y\.toarray\(\)"):
         kind().fit(data[0], csr_matrix(data[1][:, None] > 0))
+
+
+# --- categories
+
+
+def table(rng, n=900, levels=30):
+    """A frame with text, numbers and gaps; the target depends on sets of the texts."""
+    x = rng.normal(size=(n, 3))
+    codes = rng.integers(0, levels, n)
+    effect = rng.normal(size=levels)
+    frame = pd.DataFrame(x, columns=["a", "b", "c"])
+    frame.insert(1, "town", [f"town {code:03d}" for code in codes])
+    frame["kind"] = pd.Categorical.from_codes(rng.integers(0, 3, n), ["x", "y", "z"])
+    frame.loc[rng.random(n) < 0.1, "town"] = None
+    frame.loc[rng.random(n) < 0.1, "b"] = np.nan
+    y = effect[codes] + x[:, 0] + (frame["kind"] == "y") + 0.1 * rng.normal(size=n)
+    return frame, y.to_numpy()
+
+
+TEXT = ["town", "kind"]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_categories_are_learned_and_predicted_the_same_way_by_every_road(policy, rng, tmp_path):
+    """Few rows, blocks of rows, stages, leaves, a saved model."""
+    x, y = table(rng)
+    kind, limits = GPUBoostRegressor, {"grow_policy": policy, "n_estimators": 12}
+    model = kind(categorical_features=TEXT, **limits).fit(x, y)
+    assert model.ensemble_.by_blocks and any(len(tree.sets) for tree in model.ensemble_.trees)
+    assert model.score(x, y) > 0.7
+    many = model.predict(x)
+    few = [model.predict(x[i : i + 9]) for i in range(0, len(x), 9)]
+    np.testing.assert_array_equal(np.concatenate(few), many)
+    np.testing.assert_array_equal(list(model.staged_predict(x))[-1], many)
+    leaves = model.apply(x)
+    said = [tree.value[leaves[:, t], 0] for t, tree in enumerate(model.ensemble_.trees)]
+    np.testing.assert_allclose(model.ensemble_.base_score + np.sum(said, axis=0), many)
+    assert model.decision_path(x)[0].shape[0] == len(x)
+    model.save_model(tmp_path / "model.gb")
+    loaded = load_model(tmp_path / "model.gb")
+    assert loaded.fingerprint() == model.fingerprint()
+    np.testing.assert_array_equal(loaded.predict(x), many)
+    assert (model.feature_importances_[[1, 4]] > 0.05).all()
+
+
+def test_categories_as_text_as_pandas_categories_and_as_numbers(rng):
+    """Text and categories in any order are one model; numbers in their order make its trees."""
+    x, y = table(rng)
+    texts = GPUBoostRegressor(categorical_features=TEXT, n_estimators=5).fit(x, y)
+    shuffled = x.astype({name: "category" for name in TEXT})
+    for name in TEXT:
+        order = rng.permutation(shuffled[name].cat.categories)
+        shuffled[name] = shuffled[name].cat.reorder_categories(order)
+    by_dtype = GPUBoostRegressor(n_estimators=5)
+    assert by_dtype.fit(shuffled, y).fingerprint() == texts.fingerprint()
+    numbers = x.copy()
+    for name in TEXT:
+        places = {text: 7.0 * i for i, text in enumerate(sorted(x[name].dropna().unique()))}
+        numbers[name] = x[name].astype(object).map(places).astype(float)
+    coded = GPUBoostRegressor(categorical_features=[1, 4], n_estimators=5).fit(numbers, y)
+    np.testing.assert_array_equal(coded.predict(numbers), texts.predict(x))
+
+
+def test_unseen_categories_count_as_missing(rng):
+    x, y = table(rng)
+    model = GPUBoostRegressor(categorical_features=TEXT, n_estimators=5).fit(x, y)
+    gaps, new = x.copy(), x.copy()
+    gaps["town"], new["town"] = None, "elsewhere"
+    np.testing.assert_array_equal(model.predict(new), model.predict(gaps))
+
+
+@pytest.mark.parametrize("levels", [254, 255, 900])
+def test_long_columns_keep_their_most_frequent_categories(levels, rng, tmp_path):
+    n = 4 * levels
+    codes = np.concatenate([np.arange(levels), rng.integers(0, min(levels, 300), n - levels)])
+    x = np.stack([codes, rng.normal(size=n)], axis=1)
+    y = (codes % 7 == 0) + 0.1 * rng.normal(size=n)
+    model = GPUBoostRegressor(
+        categorical_features=[0], n_estimators=8, min_data_per_category=1, cat_smooth=0.0
+    ).fit(x, y)
+    feature = model.ensemble_.features.features[0]
+    assert feature.n_numbers == min(levels, 255) and len(feature.categories) == levels
+    model.save_model(tmp_path / "model.gb")
+    few = np.concatenate([model.predict(x[i : i + 9]) for i in range(0, n, 9)])
+    np.testing.assert_array_equal(load_model(tmp_path / "model.gb").predict(x), few)
+    if levels > 255:  # those that share a code have one prediction
+        rare = np.flatnonzero(feature.numbers == 254)
+        one = np.stack([rare, np.zeros(len(rare))], axis=1)
+        assert len(rare) == levels - 254 and len(np.unique(model.predict(one))) == 1
+
+
+def test_rows_without_weight_have_no_categories(rng):
+    x, y = table(rng)
+    weight = np.ones(len(x))
+    weight[x["town"] == "town 003"] = 0.0
+    used = weight > 0
+    options = {"categorical_features": TEXT, "n_estimators": 5}
+    weighted = GPUBoostRegressor(**options).fit(x, y, sample_weight=weight)
+    fewer = GPUBoostRegressor(**options).fit(x[used], y[used])
+    assert weighted.fingerprint() == fewer.fingerprint()
+
+
+def test_classes_eval_sets_and_early_stopping_with_categories(rng):
+    x, y = table(rng)
+    y = np.digitize(y, [-1.0, 1.0])
+    model = GPUBoostClassifier(
+        categorical_features=TEXT, n_estimators=60, early_stopping_rounds=3, learning_rate=0.5
+    ).fit(x[:600], y[:600], eval_set=(x[600:], y[600:]))
+    last = model.evals_result_["validation_0"]["mlogloss"][model.best_iteration_]
+    assert log_loss(y[600:], model.predict_proba(x[600:])) == pytest.approx(last)
+    assert model.best_iteration_ < 59
+
+
+def test_monotone_numbers_beside_categories(rng):
+    x, y = table(rng)
+    model = GPUBoostRegressor(categorical_features=TEXT, monotone_constraints={"a": 1}).fit(x, y)
+    higher = x.assign(a=x["a"] + rng.exponential(size=len(x)))
+    assert (model.predict(higher) >= model.predict(x)).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"categorical_features": ["city"]}, ValueError,
+         "categorical_features names a feature that X does not have: 'city'"),
+        ({"categorical_features": TEXT, "monotone_constraints": {"town": 1}}, ValueError,
+         "monotone_constraints must be 0 for categorical features, which have no order; got 1 for "
+         "feature 'town'"),
+        ({"cat_smooth": -1}, ValueError, "cat_smooth must be a number at least 0; got -1"),
+        ({"max_cat_to_onehot": 0}, ValueError, "max_cat_to_onehot must be an integer at least 1"),
+        ({"max_cat_threshold": 2.5}, TypeError, "max_cat_threshold must be an integer"),
+        ({"min_data_per_category": 0}, ValueError, "min_data_per_category must be an integer"),
+    ],
+)  # fmt: skip
+def test_what_fit_says_to_wrong_categories(options, error, message, rng):
+    x, y = table(rng, 50)
+    with pytest.raises(error, match=re.escape(message)):
+        GPUBoostRegressor(**options).fit(x, y)
+
+
+def test_sparse_matrices_have_no_categories(rng):
+    x, y = csr_array(rng.integers(0, 3, (50, 2)).astype(float)), rng.normal(size=50)
+    message = "categorical_features must be None or 'auto' for a sparse X, such as this csr_array"
+    with pytest.raises(TypeError, match=message):
+        GPUBoostRegressor(categorical_features=[0]).fit(x, y)
+    model = GPUBoostRegressor(categorical_features=[0], n_estimators=1).fit(x.toarray(), y)
+    np.testing.assert_array_equal(model.predict(x), model.predict(x.toarray()))

@@ -58,8 +58,15 @@ ALLOWED = {
     ),
     "max_features": ([TREES + FORESTS, ADABOOST], "AdaBoost has no midpoint splitter"),
     "categorical_features": (
-        [TREES + RANDOM_FORESTS + ADABOOST, EXTRA_TREES],
+        [BOOSTING + TREES + RANDOM_FORESTS + ADABOOST, EXTRA_TREES],
         "extremely randomised trees divide categories by chance",
+    ),
+    **dict.fromkeys(
+        ("cat_smooth", "min_data_per_category", "max_cat_threshold"),
+        (
+            [BOOSTING, TREES + RANDOM_FORESTS + ADABOOST],
+            "hessians stand for rows in boosting, where other categories stay out of the set",
+        ),
     ),
     "categorical_split": (
         [
