@@ -306,8 +306,8 @@ def test_there_is_a_walk_for_each_family():
         ("gpuboost/estimators/forest_base.py", "BaseForest.fit"),
     ):
         assert (path, first) in steps
-    forests = sys.modules["gpuboost.estimators.forest_base"]
-    assert gb.RandomForestClassifier.fit is forests.BaseForest.fit
+    fit = gb.RandomForestClassifier.fit
+    assert fit is sys.modules["gpuboost.estimators.forest_base"].BaseForest.fit
 
 
 @pytest.mark.parametrize(("path", "function"), sorted(set(steps_of_the_walks())))
