@@ -174,6 +174,7 @@ def _columns(model: Any, table: Table, drop: list[str], voice: Voice) -> ModelCo
         {chosen[f]: values for f, values in categories.items()},
         {name: form for name, form in formats.items() if name in chosen},
         where,
+        getattr(model, "unknown_category", "missing") == "error",
     )
 
 

@@ -337,6 +337,8 @@ class ModelColumns:
         Formats of columns that are numbers or dates as people write them.
     where : str
         What errors call the table.
+    refuse_unknown : bool, default=False
+        Whether a category that training has not seen is an error; else it is missing.
     """
 
     def __init__(
@@ -345,7 +347,9 @@ class ModelColumns:
         categories: Mapping[str, Any],
         formats: Mapping[str, str],
         where: str,
+        refuse_unknown: bool = False,
     ) -> None:
+        self._refuse_unknown = refuse_unknown
         self.columns, self.formats, self._where = list(columns), dict(formats), where
         texts = {n for n, values in categories.items() if np.asarray(values).dtype.kind in "OU"}
         #: Columns to read as text.
@@ -361,12 +365,19 @@ class ModelColumns:
     def column(self, name: str, column: Any) -> np.ndarray:
         """One of them as numbers."""
         if name in self.known:
-            return self.known[name].code(column)
+            known = self.known[name]
+            codes = known.code(column)
+            if known.n_unknown:
+                self._check_unknown(name, known.example)
+            return codes
         numbers = self._formatted(name, column) if name in self.formats else to_numbers(column)
         if name not in self.numbers:
             return numbers
         values, codes = np.unique(numbers, return_inverse=True)
         place = places(values.tolist(), self.numbers[name])
+        new = values[(place < 0) & ~np.isnan(values)]
+        if len(new):
+            self._check_unknown(name, new[0].item())
         return np.where(place < 0, np.nan, place)[codes]
 
     def _formatted(self, name: str, column: Any) -> np.ndarray:
@@ -384,6 +395,13 @@ class ModelColumns:
             )
         self._n_rows[name] += len(numbers)
         return numbers
+
+    def _check_unknown(self, name: str, example: Any) -> None:
+        if self._refuse_unknown:
+            raise TableError(
+                f"{self._where}: column {name!r} has a category that training has not seen, "
+                f"{example!r}, which is an error as the model has unknown_category='error'"
+            )
 
     def unknown_texts(self) -> list[str]:
         """A sentence for each column with texts that training has not seen."""

@@ -149,6 +149,20 @@ def test_texts_that_training_has_not_seen_count_as_missing(trained, frame, capsy
     )
 
 
+def test_new_categories_are_an_error_if_the_model_says_so(csv, frame, capsys):
+    model = gb.DecisionTreeRegressor(unknown_category="error", categorical_features=["colour", "n"])
+    table = frame[["colour"]].assign(n=np.arange(600) % 3)
+    model.fit(table, frame.price).save_model("strict.gb")
+    for new, example in ((table.assign(colour="mauve"), "'mauve'"), (table.assign(n=7), "7.0")):
+        new.to_csv("new.csv", index=False)
+        assert main(["predict", "strict.gb", "new.csv", "--out", "p.csv"]) == 2
+        assert f"has a category that training has not seen, {example}, which" in (
+            capsys.readouterr().err
+        )
+    table.to_csv("old.csv", index=False)
+    assert main(["predict", "strict.gb", "old.csv", "--out", "p.csv", "--quiet"]) == 0
+
+
 @pytest.mark.parametrize("ending", ["parquet", "npz"])
 def test_typed_tables(trained, frame, ending):
     if ending == "parquet":
