@@ -245,8 +245,8 @@ extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_sets(
     }
 }
 
-// Symmetric growth: a block takes one feature; nodes are gone through in their order, as the sums of
-// gains are floats. One order of the codes is for all nodes.
+// Symmetric growth: a block takes one feature; nodes are gone through in their order, as the sums
+// of gains are floats. One order of the codes is for all nodes.
 extern "C" __global__ void __launch_bounds__(N_CODES, 1) scan_level_sets(
     const Node* nodes,
     const State* state,
