@@ -277,9 +277,10 @@ def make(kind, options):
     n = 1500 if boosts else 300
     x = rng.normal(size=(n, 6)).astype(np.float32)
     x[:, 1] = rng.integers(0, 5, n)
-    x[:, 4] = np.digitize(x[:, 4], np.linspace(-2, 2, 15))
     signal = x[:, 0] + (x[:, 1] % 2) + x[:, 2] * x[:, 5] + 0.3 * rng.normal(size=n)
-    signal += np.random.default_rng(1).normal(size=16)[x[:, 4].astype(int)]
+    if options.get("categorical_features") == [4]:  # more categories than are tried in every way
+        x[:, 4] = np.digitize(x[:, 4], np.linspace(-2, 2, 15))
+        signal += np.random.default_rng(1).normal(size=16)[x[:, 4].astype(int)]
     if options.pop(SPARSE, False):
         x = sparse.csr_array(np.where(x < -0.5, 0, x))
     if options.pop(MISSING, False):
