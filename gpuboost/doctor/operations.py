@@ -219,6 +219,8 @@ def predictions(backend: Any, n: int) -> Arrays:
         out[f"{name}, predicted"] = backend.apply_link(raw, link)
         if link is not IDENTITY:
             out[f"{name}, labels"] = backend.labels(raw, np.arange(len(set(y[:few]))))
+    several = backend.put(np.random.default_rng(3).normal(size=(3, n)))
+    out["labels of each row, predicted"] = backend.apply_link(several, LOGISTIC)
     return {name: backend.to_host(array) for name, array in out.items()}
 
 
