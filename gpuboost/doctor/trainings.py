@@ -114,18 +114,6 @@ def _boosting() -> dict[str, Training]:
         out[f"boosting, sparse matrix, {order}"] = Training(
             regressor, "values", parameters | {"subsample": 0.7}, sparse=True
         )
-    rules = {
-        "interaction_constraints": [[0, 5, 17], [1, 2, 5]],
-        "feature_weights": {0: 5.0, 3: 0.0},
-        "feature_penalties": {17: 3.0},
-        "colsample_bynode": 0.8,
-        "colsample_bytree": 0.8,
-    }
-    out["boosting, rules of features"] = Training(classifier, "two", small | rules)
-    for leaves in ("one_tree_per_output", "vector_leaf"):
-        out[f"boosting, several targets, {leaves}"] = Training(
-            regressor, "pair", small | {"multi_strategy": leaves}
-        )
     out["boosting, sparse matrix, rows counted, monotone"] = Training(
         classifier, "two", small | {"min_samples_leaf": 5} | monotone, sparse=True
     )
