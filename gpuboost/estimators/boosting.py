@@ -497,8 +497,8 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,), or list of them
-        The classes, sorted; with several labels a list that has 0 and 1 for each.
+    classes_ : ndarray of shape (n_classes,) or (n_labels,)
+        The classes, sorted; with several labels their numbers 0, 1, ...
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
@@ -709,6 +709,12 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
     def _labels(self, backend: Backend, raw: Any) -> Any:
         ensemble = ensemble_of(self)
         return labels_of_outputs(backend, raw, ensemble.first_channel, ensemble.classes or [])
+
+    @property
+    def classes_(self) -> Any:
+        """The classes, sorted; with several labels their numbers, as scikit-learn has it."""
+        classes = ensemble_of(self).classes or []
+        return classes[0] if len(classes) == 1 else np.arange(len(classes))
 
     def decision_function(self, X: Any) -> Any:
         """Raw scores.
