@@ -316,6 +316,19 @@ class HostOnly(Protocol):
     def fixed_point_sum(self, values: HostArray, weight: HostArray, scale: float) -> int:
         """Exact sum of values times weights, in steps of 1 / scale."""
 
+    def ordered_sums(
+        self,
+        order: HostArray,
+        level: HostArray,
+        weight: HostArray,
+        target: HostArray,
+        level_weight: HostArray,
+        level_sum: HostArray,
+        weight_before: HostArray,
+        sum_before: HostArray,
+    ) -> None:
+        """Sums of fixed-point weights and targets by level, all and before each row, in place."""
+
     def draw_bag(self, n_rows: int, n_draws: int, key: np.uint32) -> HostArray:
         """How often each row is drawn in ``n_draws`` draws with replacement."""
 

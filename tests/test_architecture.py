@@ -221,6 +221,7 @@ OF_EVERYTHING = {
     "cuda/test_saving.py", "emulation/ptx/test_families.py", 
     "estimators/test_any_parameter.py", "estimators/test_constraints.py",
     "estimators/test_docstrings.py", "estimators/test_frames.py",
+    "estimators/test_target_encoding.py",
 }  # fmt: skip
 
 

@@ -54,6 +54,7 @@ NAMES = {
         "categorical_features",
     ),
     "unknown_category": (None, None, None),
+    "categorical_encoding": (None, None, None),
     "cat_smooth": (None, "cat_smooth", None),
     "max_cat_to_onehot": ("max_cat_to_onehot", "max_cat_to_onehot", None),
     "max_cat_threshold": ("max_cat_threshold", "max_cat_threshold", None),

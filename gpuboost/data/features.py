@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gpuboost.backend import Backend
+from gpuboost.backend import Backend, HostBackend, device_of, on_host
 from gpuboost.data.categorical import (
     are_texts,
     ascending,
@@ -38,14 +38,30 @@ from gpuboost.data.columns import (
 )
 from gpuboost.data.matrix import exact_codes, with_borders
 from gpuboost.data.summary import Summary
+from gpuboost.data.target_statistics import (
+    BOTH,
+    PARTITION,
+    TARGET,
+    TargetStatistic,
+    TargetSums,
+    encoding_of,
+    pairs_to_try,
+    says_more,
+)
 from gpuboost.data.times import DATE, DURATION, IN_SECONDS, TIME
 from gpuboost.dtypes import MAX_VALUE_BINS, N_CODES
-from gpuboost.exchange import FeatureMatrix, SparseRows
+from gpuboost.exchange import FeatureMatrix, SparseRows, SplitRules
 
 #: Kinds of features: numbers; categories that are split by their order; categories that are split
-#: into sets.
+#: into sets; categories of which trees see a target statistic instead; categories of which they see
+#: both.
 NUMERIC, ORDINAL, CATEGORICAL = "numeric", "ordinal", "categorical"
-KINDS = (NUMERIC, ORDINAL, CATEGORICAL)
+ENCODED, SPLIT_AND_ENCODED = "encoded", "split and encoded"
+KINDS = (NUMERIC, ORDINAL, CATEGORICAL, ENCODED, SPLIT_AND_ENCODED)
+#: Kinds of which trees see sets, and of which they see statistics.
+IN_SETS, WITH_STATISTIC = (CATEGORICAL, SPLIT_AND_ENCODED), (ENCODED, SPLIT_AND_ENCODED)
+#: What encodings make of categories.
+KIND_OF = {PARTITION: CATEGORICAL, TARGET: ENCODED, BOTH: SPLIT_AND_ENCODED}
 #: What is done with a category that training has not seen.
 UNKNOWN = ("missing", "error")
 
@@ -92,9 +108,14 @@ class Feature:
 
 @dataclass(frozen=True, eq=False)
 class FeatureMap:
-    """How the columns of a table become codes; one ``Feature`` for each column."""
+    """How the columns of a table become codes; one ``Feature`` for each column.
+
+    Trees may see further columns, which are made of these: means of targets by category. In the
+    place of a column that is ``ENCODED`` they see the first of them.
+    """
 
     features: list[Feature]
+    statistics: list[TargetStatistic] = field(default_factory=list)
 
     @classmethod
     def of_numbers(cls, n_features: int) -> FeatureMap:
@@ -142,12 +163,26 @@ class FeatureMap:
     @cached_property
     def number_names(self) -> dict[int, np.ndarray]:
         """What the numbers stand for, in columns that have categories."""
-        return {f: self.features[f].number_names for f in self.categories}
+        return {
+            f: values if self.features[f].kind in WITH_STATISTIC else self.features[f].number_names
+            for f, values in self.categories.items()
+        }
 
     @property
     def is_categorical(self) -> np.ndarray:
         """1 for features that are split into sets of categories."""
-        return np.array([feature.kind == CATEGORICAL for feature in self.features], np.uint8)
+        return np.array([feature.kind in IN_SETS for feature in self.features], np.uint8)
+
+    def with_encoding(self, encoding: str) -> FeatureMap:
+        """The same map, in which it is decided how the categories reach the trees."""
+        kinds = [
+            KIND_OF[encoding_of(encoding, len(f.categories))]
+            if f.kind == CATEGORICAL and f.categories is not None
+            else f.kind
+            for f in self.features
+        ]
+        pairs = zip(self.features, kinds, strict=True)
+        return replace(self, features=[replace(f, kind=kind) for f, kind in pairs])
 
     def with_categories(self, categories: dict[int, np.ndarray]) -> FeatureMap:
         """The same map with other categories of some columns; numbers become ordinal."""
@@ -155,22 +190,24 @@ class FeatureMap:
         for f, values in categories.items():
             kind = ORDINAL if features[f].kind == NUMERIC else features[f].kind
             features[f] = replace(features[f], kind=kind, categories=values)
-        return FeatureMap(features)
+        return replace(self, features=features)
 
     def that_hold(self, holds: Sequence[str]) -> FeatureMap:
         """The same map of columns that hold something else."""
         pairs = zip(self.features, holds, strict=True)
-        return FeatureMap([replace(feature, holds=what) for feature, what in pairs])
+        return replace(self, features=[replace(feature, holds=what) for feature, what in pairs])
 
-    def of_places(self) -> FeatureMap:
-        """The map for columns that hold the places of categories, where these are not numbers."""
-        features = [
-            Feature()
-            if feature.categories is None or feature.numbers is None
-            else replace(feature, categories=np.arange(len(feature.categories), dtype=np.float64))
-            for feature in self.features
-        ]
-        return FeatureMap(features)
+    def on_numbers(self, places: bool) -> FeatureMap:
+        """The map of rows that hold numbers of categories, or their places among them."""
+
+        def renumbering(feature: Feature) -> Feature:
+            if feature.kind in WITH_STATISTIC:
+                return replace(feature, categories=None)  # these hold places anyway
+            if not places or feature.categories is None or feature.numbers is None:
+                return Feature()
+            return replace(feature, categories=np.arange(len(feature.categories), dtype=np.float64))
+
+        return replace(self, features=[renumbering(feature) for feature in self.features])
 
     def encode(self, x: Any, unknown: str = "missing") -> Any:
         """The numbers of a table as a matrix: those of categories are their places.
@@ -203,27 +240,164 @@ class FeatureMap:
         """A map and matrix in which the numbers of categories fit into codes of one byte.
 
         A longer column keeps its most frequent categories, the lower ones among equals; the others
-        share the number behind theirs. Categories that no row with a weight has are forgotten.
+        share the number behind theirs. Categories that no row with a weight has are forgotten. Of
+        columns with a target statistic the matrix keeps the places of the categories.
         """
         features, out = list(self.features), x
-        for f in np.flatnonzero(self.is_categorical).tolist():
+        for f, categories in self.categories.items():
             column = x[:, f] if not weight.size else np.where(weight > 0, x[:, f], np.nan)
-            known, categories = column[~np.isnan(column)].astype(np.int64), self.categories[f]
+            known, kind = column[~np.isnan(column)].astype(np.int64), features[f].kind
             n_rows = np.bincount(known, minlength=len(categories))
-            if n_rows.all() and len(n_rows) <= MAX_OWN_NUMBERS:
+            if n_rows.all() and (len(n_rows) <= MAX_OWN_NUMBERS or kind == ENCODED):
                 continue
             used, numbers = np.flatnonzero(n_rows), None
             of_places = np.full(len(categories), np.nan)
             of_places[used] = np.arange(len(used))
-            if len(used) > MAX_OWN_NUMBERS:
+            if len(used) > MAX_OWN_NUMBERS and kind != ENCODED:
                 kept = np.sort(np.argsort(-n_rows[used], kind="stable")[:MAX_OWN_NUMBERS])
                 numbers = np.full(len(used), MAX_OWN_NUMBERS, np.uint8)
                 numbers[kept] = np.arange(MAX_OWN_NUMBERS)
-                of_places[used] = numbers
+                if kind == CATEGORICAL:
+                    of_places[used] = numbers
             features[f] = replace(features[f], categories=categories[used], numbers=numbers)
             out = x.copy() if out is x else out
             out[:, f] = _renumbered(column, of_places)
-        return FeatureMap(features), out
+        return replace(self, features=features), out
+
+    # --- columns that are made of others
+
+    @property
+    def wants_statistics(self) -> bool:
+        """Whether any column gets a target statistic."""
+        return any(feature.kind in WITH_STATISTIC for feature in self.features)
+
+    def with_target_statistics(
+        self, x: np.ndarray, sums: TargetSums, pairs: bool, host: HostBackend
+    ) -> tuple[FeatureMap, np.ndarray]:
+        """A map with the statistics that columns want, and the training rows as trees see them.
+
+        Statistics that tell nothing of the targets have no levels, so that trees see a constant;
+        there are none of such pairs.
+        """
+
+        def learn(*columns: int) -> tuple[TargetStatistic, np.ndarray]:
+            sizes = [len(self.categories[f]) for f in columns]
+            statistic, rows = sums.statistic(columns, sizes, x, host)
+            if sums.told_by(rows[:, : statistic.n_targets]):
+                return statistic, rows
+            statistic = statistic.without_levels()
+            return statistic, statistic.of_rows(x)
+
+        wanted = [f for f, one in enumerate(self.features) if one.kind in WITH_STATISTIC]
+        made = [learn(f) for f in wanted]
+        n_levels = {f: len(self.categories[f]) for f in wanted}
+        for a, b in pairs_to_try(n_levels, len(x), len(sums.prior)) if pairs else []:
+            pair = learn(a, b)
+            if says_more(len(pair[0].key), n_levels[a], n_levels[b]):
+                made.append(pair)
+        out = replace(self, statistics=[statistic for statistic, _ in made])
+        return out, out._with_made_columns(x, [columns for _, columns in made])
+
+    def expand(self, x: Any, backend: Backend) -> Any:
+        """The columns that trees see, from a matrix of numbers, where it is."""
+        if not self.statistics:
+            return x
+        expanded = self.expand_on_host(on_host(x))
+        return expanded if device_of(x) is None else backend.put(expanded)
+
+    def expand_on_host(self, x: np.ndarray) -> np.ndarray:
+        """The same for a matrix of the host."""
+        return self._with_made_columns(x, [one.of_rows(x) for one in self.statistics])
+
+    def _with_made_columns(self, x: np.ndarray, made: list[np.ndarray]) -> np.ndarray:
+        if not made:
+            return x
+        out = np.empty((len(x), self.n_tree_columns), x.dtype)
+        out[:, : len(self)] = x
+        for f, feature in enumerate(self.features):
+            if feature.kind == SPLIT_AND_ENCODED and feature.numbers is not None:
+                out[:, f] = _renumbered(x[:, f], feature.numbers)
+        for seats, columns in zip(self._made_places, made, strict=True):
+            out[:, seats] = columns
+        return out
+
+    @cached_property
+    def _made_places(self) -> list[np.ndarray]:
+        """Where the trees see the columns of each statistic."""
+        end, out = len(self), []
+        for one in self.statistics:
+            replaced = [f for f in one.columns if self.features[f].kind == ENCODED]
+            first = replaced if len(one.columns) == 1 else []
+            n_new = one.n_columns - len(first)
+            out.append(np.array([*first, *range(end, end + n_new)]))
+            end += n_new
+        return out
+
+    @cached_property
+    def n_tree_columns(self) -> int:
+        """How many columns trees see."""
+        return max([len(self), *(int(seats[-1]) + 1 for seats in self._made_places)])
+
+    @cached_property
+    def of_trees(self) -> FeatureMap:
+        """The map of the columns that trees see."""
+        if not self.statistics:
+            return self
+        of_users = [
+            replace(f, kind=CATEGORICAL) if f.kind == SPLIT_AND_ENCODED else f
+            for f in (Feature() if f.kind == ENCODED else f for f in self.features)
+        ]
+        return FeatureMap(of_users + [Feature()] * (self.n_tree_columns - len(self)))
+
+    @cached_property
+    def sources(self) -> np.ndarray:
+        """The columns that those which trees see are made of, (n_tree_columns, 2): one is twice."""
+        out = np.repeat(np.arange(self.n_tree_columns)[:, None], 2, axis=1)
+        for one, seats in zip(self.statistics, self._made_places, strict=True):
+            out[seats] = one.columns[[0, -1]]
+        return out
+
+    def rules_of_trees(self, rules: SplitRules) -> SplitRules:
+        """The rules of the columns that trees see: those of what they are made of.
+
+        A pair is drawn as its rarer column is, and costs what both do.
+        """
+        if not self.statistics:
+            return rules
+        first, second = self.sources.T
+        weights, groups, costs = rules.feature_weights, rules.groups, rules.costs
+        if costs is not None:
+            costs = costs[first] + np.where(first == second, 0.0, costs[second])
+        return replace(
+            rules,
+            directions=None if rules.directions is None else rules.directions[first],
+            feature_weights=None if weights is None else np.minimum(*weights[self.sources.T]),
+            groups=None if groups is None else groups[first],
+            costs=costs,
+        )
+
+    def by_column(self, amounts: np.ndarray) -> np.ndarray:
+        """Sums by the user's columns; a pair's go to both in equal parts."""
+        out = amounts[: len(self)].copy()
+        for one, seats in zip(self.statistics, self._made_places, strict=True):
+            new = seats[seats >= len(self)]
+            np.add.at(out, one.columns, amounts[new].sum() / len(one.columns))
+        return out
+
+    def told_by(self, columns: Sequence[int]) -> list[int]:
+        """The columns that trees see which follow from these of the user's alone."""
+        out = [f for f in columns if self.features[f].kind != ENCODED]
+        for one, seats in zip(self.statistics, self._made_places, strict=True):
+            out += seats.tolist() if set(one.columns.tolist()) <= set(columns) else []
+        return out
+
+    def tree_names(self, names: Sequence[str], targets: Sequence[str]) -> list[str]:
+        """Names of the columns that trees see, from those of the columns and of the targets."""
+        out = [*names, *[""] * (self.n_tree_columns - len(self))]
+        for one, seats in zip(self.statistics, self._made_places, strict=True):
+            for place, name in zip(seats, one.names(names, targets), strict=True):
+                out[place] = name
+        return out
 
     # --- codes
 
@@ -235,11 +409,11 @@ class FeatureMap:
             if n <= MAX_VALUE_BINS:  # cuts between the numbers: a code is the number + 1
                 cuts[f] = np.arange(max(n - 1, 0), dtype=np.float64)
         pairs = zip(self.features, cuts, strict=True)
-        return FeatureMap([replace(old, cuts=new_cuts) for old, new_cuts in pairs])
+        return replace(self, features=[replace(old, cuts=new_cuts) for old, new_cuts in pairs])
 
     def without_cuts(self) -> FeatureMap:
         """What prediction needs: trees know their thresholds."""
-        return FeatureMap([replace(feature, cuts=np.empty(0)) for feature in self.features])
+        return replace(self, features=[replace(f, cuts=np.empty(0)) for f in self.features])
 
     @property
     def n_cuts(self) -> np.ndarray:
@@ -349,7 +523,8 @@ def _category_numbers(columns: Columns, f: int, feature: Feature, unknown: str) 
             f"{new[0]!r} ({len(new)} such); unknown_category='missing' takes it as missing"
         )
     dtype = np.float32 if len(categories) < 1 << 24 else np.float64
-    number = place if feature.numbers is None else feature.numbers[place]
+    own = feature.numbers is None or feature.kind in WITH_STATISTIC
+    number = place if own else np.asarray(feature.numbers)[place]
     numbers = np.append(np.where(place < 0, np.nan, number), np.nan).astype(dtype)
     return numbers[codes]  # -1: the last one
 

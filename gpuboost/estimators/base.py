@@ -60,6 +60,7 @@ from gpuboost.data.forced_splits import (
 )
 from gpuboost.data.sparse import dense_matrix, sparse_rows
 from gpuboost.data.summary import Summary
+from gpuboost.data.target_statistics import ENCODINGS, TargetSums, target_columns
 from gpuboost.dtypes import MAX_VALUE_BINS, SYMMETRIC
 from gpuboost.estimators.eval_sets import one_column
 from gpuboost.estimators.leaves import LeavesOfTrees
@@ -75,7 +76,14 @@ from gpuboost.objectives.metrics import resolve_metrics
 from gpuboost.objectives.objective import Objective
 from gpuboost.progress import Progress
 from gpuboost.scalar.rows import log_of_shares
-from gpuboost.training.boosting import Booster, EvalSet, History, boost, warn_of_light_rows
+from gpuboost.training.boosting import (
+    TARGET_ORDER,
+    Booster,
+    EvalSet,
+    History,
+    boost,
+    warn_of_light_rows,
+)
 from gpuboost.training.magnitude import Magnitude, check_scores
 from gpuboost.training.row_sampling import RowUnits
 
@@ -537,6 +545,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         check_device(self.device)
         n_threads(self.n_jobs)
         check_choice("importance_type", self.importance_type, IMPORTANCE_TYPES)
+        check_choice("categorical_encoding", self.categorical_encoding, ENCODINGS)
         check_monotone(self.monotone_constraints)
         check_interactions(self.interaction_constraints)
         check_numbers_of_features("feature_weights", self.feature_weights, "weight", "weights")
@@ -602,6 +611,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         y = one_column("y", y)
         weight = weight_of(y)
         if features.categories:
+            features = features.with_encoding(self.categorical_encoding)
             features, x = features.with_few_numbers(x, weight)
         return x if where is None or stays else self._put(where, x), y, weight, features
 
@@ -614,9 +624,9 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         if self.interaction_constraints is not None:
             groups = interaction_groups(self.interaction_constraints, names, n_features)
         costs = feature_costs(self.feature_penalties, names, n_features)
-        unordered = np.flatnonzero((directions != 0) & (features.is_categorical != 0))
-        if len(unordered):
-            f = int(unordered[0])
+        unordered = [f for f in np.flatnonzero(directions).tolist() if f in features.categories]
+        if unordered:
+            f = unordered[0]
             raise ValueError(
                 "monotone_constraints must be 0 for categorical features, which have no order; "
                 f"got {directions[f]} for feature {f if names is None else str(names[f])!r}"
@@ -661,9 +671,9 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
             )
 
     def _with_forced_splits(
-        self, rules: SplitRules, features: FeatureMap, params: BoostParams
+        self, rules: SplitRules, features: FeatureMap, of_trees: FeatureMap, params: BoostParams
     ) -> SplitRules:
-        """The rules with the splits at the top of every tree, at cuts of the features."""
+        """The rules with the splits at the top of every tree, at cuts of what trees see."""
         splits = read_forced_splits(self.forced_splits, params.order == SYMMETRIC)
         if not splits:
             return rules
@@ -672,7 +682,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         if self.interaction_constraints is not None:
             check_paths(splits, interaction_groups(self.interaction_constraints, names, n_features))
         for split in splits:
-            if features.features[split.feature].n_numbers:
+            if split.feature in features.categories:
                 raise ValueError(
                     f"forced_splits must be on features of numbers; feature {split.feature} is "
                     "categorical"
@@ -683,7 +693,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
                     "feature_weights is 0"
                 )
         return replace(
-            rules, forced=forced_table(splits, [feature.cuts for feature in features.features])
+            rules, forced=forced_table(splits, [feature.cuts for feature in of_trees.features])
         )
 
     def _named_objective(self) -> Objective:
@@ -728,14 +738,20 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         rules = magnitude.rules(self._split_rules(features, n_classes, params))
         self._check_vector_leaves(objective, rules, 1 if y.ndim == 1 else len(y))
         with get_backend(device, self.n_jobs, cells=x.size) as backend:
-            features = features.with_cuts(Summary.of(x, weight, y.T), params.max_bins, backend)
-            rules = self._with_forced_splits(rules, features, params)
-            binned = features.matrix(x, backend, by_rows=True)
+            features, x = self._with_target_statistics(
+                features, x, y, weight, n_classes, rules, backend
+            )
+            rules = features.rules_of_trees(rules)
+            of_trees = features.of_trees.with_cuts(
+                Summary.of(x, weight, y.T), params.max_bins, backend
+            )
+            rules = self._with_forced_splits(rules, features, of_trees, params)
+            binned = of_trees.matrix(x, backend, by_rows=True)
             base_score = objective.base_score(y, weight, n_classes, backend.host, row_arrays)
             sets = [
                 EvalSet.of(
                     f"validation_{i}",
-                    features.matrix(ex, backend, by_rows=False),
+                    of_trees.matrix(features.expand(ex, backend), backend, by_rows=False),
                     magnitude.divide(ey, ew),
                     ew,
                     base_score,
@@ -745,7 +761,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
                 for i, ((ex, ey, ew), arrays) in enumerate(zip(evals, eval_arrays, strict=True))
             ]
             booster = Booster(
-                features,
+                of_trees,
                 binned,
                 y,
                 weight,
@@ -780,10 +796,30 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
                     metrics if sets else [],
                     report if params.verbose else None,
                 )
-        ensemble = magnitude.multiply(ensemble)
+        ensemble = magnitude.multiply(replace(ensemble, features=features.without_cuts()))
         check_scores(ensemble, params.learning_rate)
         warn_of_light_rows(ensemble, weight, params)
         return ensemble, history
+
+    def _with_target_statistics(
+        self,
+        features: FeatureMap,
+        x: Any,
+        y: np.ndarray,
+        weight: np.ndarray,
+        n_classes: int,
+        rules: SplitRules,
+        backend: Backend,
+    ) -> tuple[FeatureMap, Any]:
+        """The map and the training rows as trees see them; statistics are made on the host."""
+        if not features.wants_statistics:
+            return features, x
+        key = backend.mix_key(self._seed(), TARGET_ORDER)
+        sums = TargetSums.of(target_columns(y, n_classes), weight, key)
+        host = on_host(x)
+        pairs = rules.groups is None  # a path with a pair would need a group with both columns
+        features, host = features.with_target_statistics(host, sums, pairs, backend.host)
+        return features, host if device_of(x) is None else backend.put(host)
 
     def _set_fitted(self, ensemble: Ensemble, history: History, params: BoostParams) -> None:
         """All fitted attributes at once, after everything that can fail."""

@@ -118,6 +118,14 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
     min_data_per_category : int, default=10
         Minimum number of training rows that a category needs in a node to be put into a set. They
         are counted by the category's share of the hessians.
+    categorical_encoding : {"auto", "partition", "target", "both"}, default="auto"
+        How categorical columns reach the trees. "partition": they are split into sets of
+        categories. "target": trees see the mean target of each category, for each class if there
+        are three or more, and how many rows it has; training rows get the mean of the rows of their
+        category that come before them in a random order, so that none sees its own target. All
+        categories have means, and pairs of columns with many categories have them, too. "both":
+        trees see the categories and the means. "auto": "target" for columns with more than 64
+        categories, "partition" for others.
     monotone_constraints : dict, list or array of shape (n_features,), default=None
         1 for features with which predictions may only increase, -1 for those with which they may
         only decrease, 0 for no constraint. A dict maps feature names or numbers to these values;
@@ -237,6 +245,7 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         max_cat_to_onehot: int = DEFAULT.max_cat_to_onehot,
         max_cat_threshold: int = DEFAULT.max_cat_threshold,
         min_data_per_category: int = DEFAULT.min_data_per_category,
+        categorical_encoding: str = "auto",
         monotone_constraints: Any = None,
         interaction_constraints: Any = None,
         feature_weights: Any = None,
@@ -433,6 +442,14 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
     min_data_per_category : int, default=10
         Minimum number of training rows that a category needs in a node to be put into a set. They
         are counted by the category's share of the hessians.
+    categorical_encoding : {"auto", "partition", "target", "both"}, default="auto"
+        How categorical columns reach the trees. "partition": they are split into sets of
+        categories. "target": trees see the mean target of each category, for each class if there
+        are three or more, and how many rows it has; training rows get the mean of the rows of their
+        category that come before them in a random order, so that none sees its own target. All
+        categories have means, and pairs of columns with many categories have them, too. "both":
+        trees see the categories and the means. "auto": "target" for columns with more than 64
+        categories, "partition" for others.
     monotone_constraints : dict, list or array of shape (n_features,), default=None
         1 for features with which predictions may only increase, -1 for those with which they may
         only decrease, 0 for no constraint. A dict maps feature names or numbers to these values;
@@ -560,6 +577,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         max_cat_to_onehot: int = DEFAULT.max_cat_to_onehot,
         max_cat_threshold: int = DEFAULT.max_cat_threshold,
         min_data_per_category: int = DEFAULT.min_data_per_category,
+        categorical_encoding: str = "auto",
         monotone_constraints: Any = None,
         interaction_constraints: Any = None,
         feature_weights: Any = None,

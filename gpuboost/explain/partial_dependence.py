@@ -85,8 +85,9 @@ def partial_dependence(
     shown, codes = [shown for shown, _ in grids], [codes for _, codes in grids]
     points = np.stack([axis.ravel() for axis in np.meshgrid(*codes, indexing="ij")], axis=1)
     average = np.repeat(ensemble.base_score[:, None], len(points), axis=1)
+    told, points = _as_trees_see(ensemble, chosen, points)
     for t, tree in enumerate(ensemble.trees):
-        of_tree = _average_of_tree(tree, ensemble, chosen, points)
+        of_tree = _average_of_tree(tree, ensemble, told, points)
         if len(of_tree) == len(average):
             average += of_tree
         else:
@@ -148,6 +149,19 @@ def _grid(
         lowest, highest = mquantiles(column[~np.isnan(column)], limits)
         values = np.linspace(float(lowest), float(highest), most)
     return values, values
+
+
+def _as_trees_see(
+    ensemble: Ensemble, chosen: list[int], points: np.ndarray
+) -> tuple[list[int], np.ndarray]:
+    """The columns of trees that follow from the chosen features, and the points in these."""
+    features = ensemble.features
+    told = features.told_by(chosen)
+    if not features.statistics:
+        return told, points
+    rows = np.full((len(points), len(features)), np.nan)
+    rows[:, chosen] = points
+    return told, features.expand_on_host(rows)[:, told]
 
 
 def _average_of_tree(

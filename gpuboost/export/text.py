@@ -170,12 +170,12 @@ def words_for(model: Any, number: int, feature_names: Any, decimals: int) -> Tre
     Number(0, integer=True).check("decimals", decimals)
     ensemble = ensemble_of(model)
     Number(0, len(ensemble.trees) - 1, integer=True).check("tree", number)
-    names = ensemble.names()
+    names = None if feature_names is None else check_names(feature_names, ensemble.n_features)
     return TreeWords(
         tree=ensemble.trees[number],
-        names=names if feature_names is None else check_names(feature_names, len(names)),
-        categories=ensemble.features.number_names,
-        holds=[feature.holds for feature in ensemble.features.features],
+        names=ensemble.tree_names(names),
+        categories=ensemble.features.of_trees.number_names,
+        holds=[feature.holds for feature in ensemble.features.of_trees.features],
         classes=ensemble.classes if ensemble.shares else None,
         first_channel=ensemble.first_channel,
         decimals=int(decimals),

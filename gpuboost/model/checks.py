@@ -5,10 +5,12 @@ What concerns one array alone is declared beside it: dtype, range of its numbers
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from gpuboost.data.categorical import ascending
-from gpuboost.data.features import NUMERIC, Feature
+from gpuboost.data.features import NUMERIC, WITH_STATISTIC, Feature, FeatureMap
 from gpuboost.dtypes import MAX_VALUE_BINS
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.file import need
@@ -33,6 +35,7 @@ def check_ensemble(ensemble: Ensemble) -> None:
     for f, values in ensemble.features.categories.items():
         check_categories(values, f"the categories of feature {f}")
         _check_numbers(f, ensemble.features.features[f])
+    _check_statistics(ensemble.features)
     _check_channels(ensemble)
     _check_combination(ensemble)
     _check_trees(ensemble)
@@ -53,6 +56,34 @@ def _check_numbers(f: int, feature: Feature) -> None:
         f"the numbers of the categories of feature {f} are not those of the own ones, ascending, "
         "and one that the others share",
     )
+
+
+def _check_statistics(features: FeatureMap) -> None:
+    """Target statistics are of levels that their columns have; these have one of their own each."""
+    encoded = [f for f, feature in enumerate(features.features) if feature.kind in WITH_STATISTIC]
+    single = [int(one.columns[0]) for one in features.statistics if len(one.columns) == 1]
+    need(sorted(single) == encoded, "a feature has a target statistic or not against its kind")
+    for one in features.statistics:
+        columns = one.columns.tolist()
+        need(
+            len(columns) in (1, 2) and set(columns) <= set(encoded),
+            f"a target statistic is of the columns {columns}, which are not one or two of those "
+            "with statistics",
+        )
+        n_categories = [len(features.categories[f]) for f in columns]
+        need(
+            one.n_categories.tolist() == n_categories,
+            f"the target statistic of {columns} is of other numbers of categories",
+        )
+        n_keys = math.prod(n + 2 for n in n_categories)
+        need(
+            bool((np.diff(one.key) > 0).all()) and bool((one.key < n_keys).all()),
+            f"the levels of the target statistic of {columns} are not ascending, or not its own",
+        )
+        need(
+            one.n_targets == len(one.prior) == features.statistics[0].n_targets > 0,
+            f"the target statistic of {columns} is of another number of targets than others",
+        )
 
 
 def _check_channels(ensemble: Ensemble) -> None:
@@ -112,7 +143,7 @@ def _check_trees(ensemble: Ensemble) -> None:
     need((n_nodes > 0).all(), "a tree has no nodes")
     begin, inner = np.cumsum(n_nodes) - n_nodes, nodes["left"] >= 0
     _check_children(nodes["left"], inner, begin, n_nodes)
-    _check_questions(nodes, inner, ensemble.n_features)
+    _check_questions(nodes, inner, ensemble.features.n_tree_columns)
     _check_sets(ensemble, nodes, inner, n_nodes)
     has_impurity = len(nodes["impurity"]) > 0
     need(has_impurity != ensemble.adds_up, "only trees of boosting have no impurity")

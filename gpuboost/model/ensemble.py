@@ -136,6 +136,18 @@ class Ensemble:
         """Names of the features: those of the training data, or "x0", "x1", ..."""
         return self.feature_names or [f"x{f}" for f in range(self.n_features)]
 
+    def tree_names(self, names: list[str] | None = None) -> list[str]:
+        """Names of the columns that trees see, from names of the features."""
+        n_targets = max([one.n_targets for one in self.features.statistics], default=0)
+        classes = self.classes[0] if self.classes and len(self.classes) == 1 else None
+        if classes is not None:
+            targets = [f"share of {value}" for value in classes[-n_targets:]]
+        elif n_targets == 1:
+            targets = ["mean of target"]
+        else:
+            targets = [f"mean of target {k}" for k in range(n_targets)]
+        return self.features.tree_names(names or self.names(), targets)
+
     def with_trees(self, trees: list[Tree], tree_weights: np.ndarray | None = None) -> Ensemble:
         """The same with other trees."""
         weights = np.ones(len(trees)) if tree_weights is None else tree_weights
@@ -149,6 +161,7 @@ class Ensemble:
             return self._by_blocks(
                 x, lambda reduced, block: reduced.raw(block, backend, n_rounds), axis=1
             )
+        x = self.features.expand(x, backend)
         n_used = len(self.trees) if self.n_used < 0 else self.n_used
         end = n_used if n_rounds is None else n_rounds * self.trees_per_round
         if self.combine == "median":
@@ -164,6 +177,7 @@ class Ensemble:
             blocks = [reduced.staged_raw(block, backend) for block in dense_blocks(x, self._used)]
             yield from (np.concatenate(parts, axis=1) for parts in zip(*blocks, strict=True))
             return
+        x = self.features.expand(x, backend)
         if self.combine == "median":
             medians = backend.medians(x, self, 0, len(self.trees))
             yield from (medians[i : i + 1] for i in range(len(self.trees)))
@@ -181,7 +195,7 @@ class Ensemble:
         """The leaf of each row in each tree, (n_rows, n_trees) int32, where ``x`` is."""
         if isinstance(x, SparseRows):
             return self._by_blocks(x, lambda reduced, block: reduced.leaves(block, backend), axis=0)
-        return backend.find_leaves(x, self)
+        return backend.find_leaves(self.features.expand(x, backend), self)
 
     def leaves_by_tree(self, x: Any, backend: Backend) -> Iterator[tuple[int, Tree, np.ndarray]]:
         """The number of each tree, the tree, and the leaves (n_rows,) that it has for the rows.
@@ -254,16 +268,17 @@ class Ensemble:
         of the hessians that pass through (``cover``). Other ensembles: the mean over the trees, by
         their weights, of each feature's share in these.
         """
-        total = np.zeros(self.n_features)
+        n_columns = self.features.n_tree_columns
+        total = np.zeros(n_columns)
         for tree, weight in zip(self.trees, self.tree_weights, strict=True):
             inner = tree.left >= 0
             amount = {"gain": tree.gain, "split": np.ones(len(inner)), "cover": tree.cover}[kind]
             if self.adds_up:
                 np.add.at(total, tree.feature[inner], amount[inner])
             else:
-                sums = tree.sum_by_feature(amount, self.n_features)
+                sums = tree.sum_by_feature(amount, n_columns)
                 total += weight * (sums / sums.sum() if sums.sum() > 0 else sums)
-        return total
+        return self.features.by_column(total)
 
     def importance_shares(self, kind: str = "gain") -> np.ndarray:
         """Importances that add up to 1; all 0 if no tree has a split."""
@@ -299,6 +314,9 @@ class Ensemble:
             numbers = self.features.features[f].numbers
             if numbers is not None:
                 digest.update(numbers.tobytes())
+        for one in self.features.statistics:
+            for array in (one.columns, one.n_categories, one.key, one.weight, one.total, one.prior):
+                digest.update(array.astype("<f8").tobytes())
         for tree in self.trees:
             tree.add_to_digest(digest)
         return digest.hexdigest()
@@ -434,10 +452,7 @@ def on_numbers(model: Any, places: bool = False) -> Any:
     """
     plain, ensemble = copy.copy(model), ensemble_of(model)
     plain.__dict__.pop("feature_names_in_", None)
-    features = FeatureMap.of_numbers(ensemble.n_features)
-    if places:
-        features = ensemble.features.of_places()
-    plain.ensemble_ = replace(ensemble, features=features)
+    plain.ensemble_ = replace(ensemble, features=ensemble.features.on_numbers(places))
     return plain
 
 

@@ -11,7 +11,13 @@ import numpy as np
 
 from gpuboost.data.categorical import are_texts
 from gpuboost.data.columns import BOOLEAN, EMPTY, NUMBER
-from gpuboost.data.features import CATEGORICAL, Feature
+from gpuboost.data.features import (
+    CATEGORICAL,
+    ENCODED,
+    ORDINAL,
+    SPLIT_AND_ENCODED,
+    Feature,
+)
 from gpuboost.data.times import DATE, DURATION, TIME
 from gpuboost.model.ensemble import Ensemble
 
@@ -23,6 +29,13 @@ TAKEN = {
     TIME: ("time of day", "seconds since midnight"),
     DURATION: ("length of time", "seconds"),
     EMPTY: ("no value in training", "as it is"),
+}
+#: What trees see of categories.
+SPLIT = {
+    ORDINAL: "places in ascending order",
+    CATEGORICAL: "sets of categories",
+    ENCODED: "mean target",
+    SPLIT_AND_ENCODED: "sets of categories and mean target",
 }
 LEARNED = "learned side, else the heavier one"
 #: Characters of the categories that are listed, and rows that are printed.
@@ -118,7 +131,7 @@ def _row(name: str, feature: Feature, unknown: str) -> FeatureRow:
     if categories is None:
         return FeatureRow(name, TAKEN[feature.holds][0], None, TAKEN[feature.holds][1], LEARNED)
     kind = "category (text)" if are_texts(categories) else "category (number)"
-    how = "sets of categories" if feature.kind == CATEGORICAL else "places in ascending order"
+    how = SPLIT[feature.kind]
     new = "a new one is missing" if unknown == "missing" else "a new one is an error"
     return FeatureRow(
         name, kind, len(categories), f"{how}: {_listed(categories)}", f"{LEARNED}; {new}"

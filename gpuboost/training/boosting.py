@@ -42,7 +42,7 @@ from gpuboost.training.projection import projection_factors
 from gpuboost.training.row_sampling import RowSampler, RowUnits
 
 #: What a key is for: the first counter of ``Backend.mix_key``.
-ROUNDING, ROWS, COLUMNS, SIGNS = 1, 2, 3, 4
+ROUNDING, ROWS, COLUMNS, SIGNS, TARGET_ORDER = 1, 2, 3, 4, 5
 
 #: Rounds that training may be ahead of the metrics it has seen, on a device that works while the
 #: host goes on.

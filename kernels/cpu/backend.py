@@ -59,6 +59,7 @@ from gpuboost.kernels.cpu import (
     projection,
     sampling,
     sparse,
+    target_statistics,
 )
 from gpuboost.kernels.cpu.cart import describe, levels
 from gpuboost.kernels.cpu.cart import predict as cart_predict
@@ -232,6 +233,22 @@ class CpuBackend:
         )  # fmt: skip
         absent = [0 if np.isnan(x.absent) else 1 + np.searchsorted(of, 0.0) for of in cuts]
         return SparseColumns(x.begin, entries, first, np.array(absent, np.uint8))
+
+    def ordered_sums(
+        self,
+        order: HostArray,
+        level: HostArray,
+        weight: HostArray,
+        target: HostArray,
+        level_weight: HostArray,
+        level_sum: HostArray,
+        weight_before: HostArray,
+        sum_before: HostArray,
+    ) -> None:
+        """Sums of fixed-point weights and targets by level, all and before each row, in place."""
+        target_statistics.ordered_sums(
+            order, level, weight, target, level_weight, level_sum, weight_before, sum_before
+        )
 
     def code_borders(
         self, x: DeviceArray, weight: HostArray, columns: DeviceArray, n_codes: HostArray

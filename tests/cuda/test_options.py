@@ -87,6 +87,7 @@ BOOSTING = [
     {"multi_strategy": "vector_leaf", OUTPUTS: True},
     {"categorical_features": [1]},
     {"unknown_category": "error", "categorical_features": [1]},
+    {"categorical_encoding": "target", "categorical_features": [1]},
     {"cat_smooth": 5000.0, "categorical_features": [1]},
     {"max_cat_to_onehot": 20, "categorical_features": [1]},
     {"max_cat_threshold": 1, "categorical_features": [1]},
