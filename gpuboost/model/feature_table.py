@@ -38,6 +38,7 @@ SPLIT = {
     SPLIT_AND_ENCODED: "sets of categories and mean target",
 }
 LEARNED = "learned side, else the heavier one"
+MEAN = "mean of missing ones, else of all"
 #: Characters of the categories that are listed, and rows that are printed.
 LISTED, PRINTED = 40, 60
 
@@ -132,9 +133,10 @@ def _row(name: str, feature: Feature, unknown: str) -> FeatureRow:
         return FeatureRow(name, TAKEN[feature.holds][0], None, TAKEN[feature.holds][1], LEARNED)
     kind = "category (text)" if are_texts(categories) else "category (number)"
     how = SPLIT[feature.kind]
+    missing = MEAN if feature.kind == ENCODED else LEARNED
     new = "a new one is missing" if unknown == "missing" else "a new one is an error"
     return FeatureRow(
-        name, kind, len(categories), f"{how}: {_listed(categories)}", f"{LEARNED}; {new}"
+        name, kind, len(categories), f"{how}: {_listed(categories)}", f"{missing}; {new}"
     )
 
 

@@ -262,3 +262,9 @@ def paths(tree, node=0, asked=()):
         return [asked]
     below = tree.left[node], tree.left[node] + 1
     return [path for i in below for path in paths(tree, i, (*asked, int(tree.feature[node])))]
+
+
+def test_forced_splits_are_on_numbers(data):
+    model = gb.GPUBoostRegressor(forced_splits={"feature": "city", "threshold": 0.0}, **TARGET)
+    with pytest.raises(ValueError, match="forced_splits must be on features of numbers; feature 0"):
+        model.fit(*data)
