@@ -111,6 +111,10 @@ def _boosting() -> dict[str, Training]:
         out[f"boosting, rules of features, {order}"] = Training(
             regressor, "values", parameters | rules
         )
+        out[f"boosting, categories, {order}"] = Training(
+            regressor, "values",
+            parameters | {"categorical_features": [3, 4], "subsample": 0.7}, categories=True,
+        )  # fmt: skip
         out[f"boosting, sparse matrix, {order}"] = Training(
             regressor, "values", parameters | {"subsample": 0.7}, sparse=True
         )

@@ -41,8 +41,9 @@ OF_ALL_KERNELS = (
     "boosting, columns drawn", "boosting, rules of features, symmetric", "boosting, rows drawn",
     "boosting, sparse matrix, leafwise", "boosting, leaves of several outputs",
     "boosting, rows drawn by size", "boosting, rows drawn, large gradients kept",
-    "boosting, groups drawn, out of bag",
-    "tree, many rows", "tree, categories", "tree, cuts in the middle", "RandomForestRegressor",
+    "boosting, groups drawn, out of bag", "boosting, categories, leafwise",
+    "boosting, categories, symmetric", "tree, many rows", "tree, categories",
+    "tree, cuts in the middle", "RandomForestRegressor",
 )  # fmt: skip
 
 
