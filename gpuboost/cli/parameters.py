@@ -90,6 +90,11 @@ def check_parameters(model: str, task: str, parameters: dict[str, Any], has_vali
                 f"--model {model} has no parameter {name!r}{did_you_mean(name, known)}; it has "
                 f"{', '.join(known)}"
             )
+    if parameters.get("date_features") is not None:
+        raise CliError(
+            "date_features is for frames in Python, as commands read columns as numbers; add "
+            "columns with the parts to the table"
+        )
     problems = [
         problem
         for estimator in estimators

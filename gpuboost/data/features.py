@@ -36,6 +36,7 @@ from gpuboost.data.columns import (
     beside,
     columns_of,
 )
+from gpuboost.data.date_parts import DatePart, date_parts
 from gpuboost.data.matrix import exact_codes, with_borders
 from gpuboost.data.summary import Summary
 from gpuboost.data.target_statistics import (
@@ -110,12 +111,13 @@ class Feature:
 class FeatureMap:
     """How the columns of a table become codes; one ``Feature`` for each column.
 
-    Trees may see further columns, which are made of these: means of targets by category. In the
-    place of a column that is ``ENCODED`` they see the first of them.
+    Trees may see further columns, which are made of these: means of targets by category, and parts
+    of dates. In the place of a column that is ``ENCODED`` they see the first of its means.
     """
 
     features: list[Feature]
     statistics: list[TargetStatistic] = field(default_factory=list)
+    date_parts: list[DatePart] = field(default_factory=list)
 
     @classmethod
     def of_numbers(cls, n_features: int) -> FeatureMap:
@@ -266,6 +268,21 @@ class FeatureMap:
 
     # --- columns that are made of others
 
+    def with_date_parts(self, given: Any, names: Sequence[str] | None) -> FeatureMap:
+        """A map with the parts of dates that ``date_features`` asks for."""
+        holds = [feature.holds for feature in self.features]
+        return replace(self, date_parts=date_parts(given, holds, names))
+
+    @property
+    def has_made_columns(self) -> bool:
+        """Whether trees see further columns."""
+        return bool(self.statistics or self.date_parts)
+
+    @property
+    def _part_places(self) -> list[tuple[int, DatePart]]:
+        """Where the trees see each part of a date."""
+        return list(enumerate(self.date_parts, self.n_tree_columns - len(self.date_parts)))
+
     @property
     def wants_statistics(self) -> bool:
         """Whether any column gets a target statistic."""
@@ -300,7 +317,7 @@ class FeatureMap:
 
     def expand(self, x: Any, backend: Backend) -> Any:
         """The columns that trees see, from a matrix of numbers, where it is."""
-        if not self.statistics:
+        if not self.has_made_columns:
             return x
         expanded = self.expand_on_host(on_host(x))
         return expanded if device_of(x) is None else backend.put(expanded)
@@ -310,7 +327,7 @@ class FeatureMap:
         return self._with_made_columns(x, [one.of_rows(x) for one in self.statistics])
 
     def _with_made_columns(self, x: np.ndarray, made: list[np.ndarray]) -> np.ndarray:
-        if not made:
+        if not self.has_made_columns:
             return x
         out = np.empty((len(x), self.n_tree_columns), x.dtype)
         out[:, : len(self)] = x
@@ -319,6 +336,8 @@ class FeatureMap:
                 out[:, f] = _renumbered(x[:, f], feature.numbers)
         for seats, columns in zip(self._made_places, made, strict=True):
             out[:, seats] = columns
+        for place, part in self._part_places:
+            out[:, place] = part.of_rows(x)
         return out
 
     @cached_property
@@ -336,12 +355,13 @@ class FeatureMap:
     @cached_property
     def n_tree_columns(self) -> int:
         """How many columns trees see."""
-        return max([len(self), *(int(seats[-1]) + 1 for seats in self._made_places)])
+        ends = (int(seats[-1]) + 1 for seats in self._made_places)
+        return max([len(self), *ends]) + len(self.date_parts)
 
     @cached_property
     def of_trees(self) -> FeatureMap:
         """The map of the columns that trees see."""
-        if not self.statistics:
+        if not self.has_made_columns:
             return self
         of_users = [
             replace(f, kind=CATEGORICAL) if f.kind == SPLIT_AND_ENCODED else f
@@ -355,6 +375,8 @@ class FeatureMap:
         out = np.repeat(np.arange(self.n_tree_columns)[:, None], 2, axis=1)
         for one, seats in zip(self.statistics, self._made_places, strict=True):
             out[seats] = one.columns[[0, -1]]
+        for place, part in self._part_places:
+            out[place] = part.column
         return out
 
     def rules_of_trees(self, rules: SplitRules) -> SplitRules:
@@ -362,7 +384,7 @@ class FeatureMap:
 
         A pair is drawn as its rarer column is, and costs what both do.
         """
-        if not self.statistics:
+        if not self.has_made_columns:
             return rules
         first, second = self.sources.T
         weights, groups, costs = rules.feature_weights, rules.groups, rules.costs
@@ -382,6 +404,8 @@ class FeatureMap:
         for one, seats in zip(self.statistics, self._made_places, strict=True):
             new = seats[seats >= len(self)]
             np.add.at(out, one.columns, amounts[new].sum() / len(one.columns))
+        for place, part in self._part_places:
+            out[part.column] += amounts[place]
         return out
 
     def told_by(self, columns: Sequence[int]) -> list[int]:
@@ -389,7 +413,7 @@ class FeatureMap:
         out = [f for f in columns if self.features[f].kind != ENCODED]
         for one, seats in zip(self.statistics, self._made_places, strict=True):
             out += seats.tolist() if set(one.columns.tolist()) <= set(columns) else []
-        return out
+        return out + [place for place, part in self._part_places if part.column in columns]
 
     def tree_names(self, names: Sequence[str], targets: Sequence[str]) -> list[str]:
         """Names of the columns that trees see, from those of the columns and of the targets."""
@@ -397,6 +421,8 @@ class FeatureMap:
         for one, seats in zip(self.statistics, self._made_places, strict=True):
             for place, name in zip(seats, one.names(names, targets), strict=True):
                 out[place] = name
+        for place, part in self._part_places:
+            out[place] = f"{part.part} of {names[part.column]}"
         return out
 
     # --- codes

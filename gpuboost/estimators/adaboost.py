@@ -60,7 +60,8 @@ class BaseAdaBoost(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, BaseClassica
         self._check_bins()
         check_class_weight(getattr(self, "class_weight", None))
         if self.estimator is not None:
-            self._check_estimator((*names, "splitter", "categorical_features", "unknown_category"))
+            of_columns = ("categorical_features", "unknown_category", "date_features")
+            self._check_estimator((*names, "splitter", *of_columns))
         self._check_device()
         self._check_input_parameters()
         return params, tree_params
@@ -290,6 +291,10 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         of a split in their order.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``.
+    date_features : list of str, dict of lists, or None, default=None
+        Parts of dates that trees see as further columns: "year", "month", "day", "dayofyear",
+        "weekday" (0 is Monday), "hour" and "minute". A list is for all columns of dates, a dict
+        maps names or numbers of columns to lists.
     sparse_missing : bool, default=False
         Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
@@ -355,6 +360,7 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         cat_smooth: float = TreeParams.cat_smooth,
         max_cat_threshold: int | None = TreeParams.max_cat_threshold,
         class_weight: Any = None,
+        date_features: Any = None,
         sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,
@@ -591,6 +597,10 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
     max_cat_threshold : int or None, default=None
         For features with more than 10 categories: maximum number of categories on the smaller side
         of a split in their order.
+    date_features : list of str, dict of lists, or None, default=None
+        Parts of dates that trees see as further columns: "year", "month", "day", "dayofyear",
+        "weekday" (0 is Monday), "hour" and "minute". A list is for all columns of dates, a dict
+        maps names or numbers of columns to lists.
     sparse_missing : bool, default=False
         Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
@@ -652,6 +662,7 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         min_data_per_category: int = TreeParams.min_data_per_category,
         cat_smooth: float = TreeParams.cat_smooth,
         max_cat_threshold: int | None = TreeParams.max_cat_threshold,
+        date_features: Any = None,
         sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,

@@ -40,6 +40,7 @@ from gpuboost.data.checks import (
     to_native,
 )
 from gpuboost.data.columns import NUMBER, TEXT, Columns, FrameColumns, columns_of, plain_matrix
+from gpuboost.data.date_parts import check_date_features
 from gpuboost.data.feature_options import (
     check_interactions,
     check_monotone,
@@ -186,6 +187,7 @@ class BaseTrees(BaseEstimator):
     def _check_input_parameters(self) -> None:
         """Raise if a parameter that says how X is read has a wrong value."""
         check_flag("sparse_missing", self.sparse_missing)
+        check_date_features(self.date_features)
         if "categorical_features" in self._get_param_names():
             check_categorical_features(self.categorical_features)
             check_choice("unknown_category", self.unknown_category, UNKNOWN)
@@ -261,7 +263,9 @@ class BaseTrees(BaseEstimator):
         columns, unknown = columns_of(x), getattr(self, "unknown_category", "missing")
         if columns is None:
             x = self._as_trained(self._validate(plain_matrix(x), reset=False))
-            return features.encode(dense_matrix(x), unknown) if features.categories else x
+            if features.categories or features.has_made_columns:
+                x = features.encode(dense_matrix(x), unknown)
+            return x
         columns = self._matched(self._unformatted(columns))
         validate_data(self, columns.native, reset=False, skip_check_array=True)
         x = features.encode(columns, unknown)
@@ -451,17 +455,21 @@ class BaseTrees(BaseEstimator):
         columns = columns_of(x)
         if device_of(x) is not None:
             x, y = self._validate_on_device(x, y, reset=True, **options)
-            return x, y, FeatureMap.of_table(x, categorical_features)
+            return x, y, self._with_date_parts(FeatureMap.of_table(x, categorical_features))
         if columns is None:
             x, y = self._validate(plain_matrix(x), y, reset=True, **options)
             x = self._as_trained(x)
-            features = FeatureMap.of_table(x, categorical_features)
+            features = self._with_date_parts(FeatureMap.of_table(x, categorical_features))
             return features.encode(dense_matrix(x)) if features.categories else x, y, features
         validate_data(self, columns.native, reset=True, skip_check_array=True)
-        features = FeatureMap.of_table(columns, categorical_features)
+        features = self._with_date_parts(FeatureMap.of_table(columns, categorical_features))
         checks = {"ensure_all_finite": False, "estimator": self, **options}
         x, y = check_X_y(features.encode(columns), y, dtype="numeric", **checks)
         return to_native(x), y, features
+
+    def _with_date_parts(self, features: FeatureMap) -> FeatureMap:
+        names = getattr(self, "feature_names_in_", None)
+        return features.with_date_parts(self.date_features, names)
 
     def _check_y(self, y: Any, n_rows: int, **options: Any) -> np.ndarray:
         """Checked targets of so many rows, on the host."""
@@ -630,6 +638,13 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
             raise ValueError(
                 "monotone_constraints must be 0 for categorical features, which have no order; "
                 f"got {directions[f]} for feature {f if names is None else str(names[f])!r}"
+            )
+        with_parts = [one.column for one in features.date_parts if directions[one.column]]
+        if with_parts:
+            f = with_parts[0]
+            raise ValueError(
+                "monotone_constraints must be 0 for dates with date_features, whose parts come "
+                f"again; got {directions[f]} for feature {f if names is None else str(names[f])!r}"
             )
         if n_classes > 2 and directions.any():
             raise ValueError(
@@ -813,7 +828,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
     ) -> tuple[FeatureMap, Any]:
         """The map and the training rows as trees see them; statistics are made on the host."""
         if not features.wants_statistics:
-            return features, x
+            return features, features.expand(x, backend)
         key = backend.mix_key(self._seed(), TARGET_ORDER)
         sums = TargetSums.of(target_columns(y, n_classes), weight, key)
         host = on_host(x)

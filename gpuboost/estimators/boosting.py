@@ -166,6 +166,10 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
     importance_type : {"gain", "split", "cover"}, default="gain"
         What ``feature_importances_`` sums over the splits on a feature: their gains, their number,
         or the weight of the rows that they split.
+    date_features : list of str, dict of lists, or None, default=None
+        Parts of dates that trees see as further columns: "year", "month", "day", "dayofyear",
+        "weekday" (0 is Monday), "hour" and "minute". A list is for all columns of dates, a dict
+        maps names or numbers of columns to lists.
     sparse_missing : bool, default=False
         Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
@@ -254,6 +258,7 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         early_stopping_rounds: int | None = DEFAULT.early_stopping_rounds,
         eval_metric: Any = None,
         importance_type: str = "gain",
+        date_features: Any = None,
         sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,
@@ -496,6 +501,10 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
     importance_type : {"gain", "split", "cover"}, default="gain"
         What ``feature_importances_`` sums over the splits on a feature: their gains, their number,
         or the weight of the rows that they split.
+    date_features : list of str, dict of lists, or None, default=None
+        Parts of dates that trees see as further columns: "year", "month", "day", "dayofyear",
+        "weekday" (0 is Monday), "hour" and "minute". A list is for all columns of dates, a dict
+        maps names or numbers of columns to lists.
     sparse_missing : bool, default=False
         Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
@@ -587,6 +596,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         eval_metric: Any = None,
         class_weight: Any = None,
         importance_type: str = "gain",
+        date_features: Any = None,
         sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,

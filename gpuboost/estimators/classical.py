@@ -48,10 +48,11 @@ log = logging.getLogger("gpuboost")
 class Training:
     """Checked training data; ``classes`` is None for numbers."""
 
-    x: Any  # (n_rows, n_features), category numbers in nominal columns; may be on a device
+    x: Any  # (n_rows, n_columns) as trees see them, with numbers of categories; may be on a device
     targets: TreeTargets
     weight: np.ndarray  # (n_rows,) float64: sample weights times class weights
-    features: FeatureMap
+    features: FeatureMap  # of these columns
+    table: FeatureMap  # of the user's columns
     classes: list[np.ndarray] | None
     y: np.ndarray  # (n_rows, n_outputs): class codes or values
     one_column: bool  # one output
@@ -84,6 +85,7 @@ class Training:
             targets=self.targets.of_rows(rows),
             weight=self.weight[rows],
             features=self.features.with_categories(categories),
+            table=self.table.with_categories(categories),
             y=self.y[rows],
         )
 
@@ -140,8 +142,9 @@ class BaseClassical(BaseTrees):
         if device_of(x) is not None and not self._takes_device_input(x):
             log.info("X is copied from %s to the host for training", device_for(self.device, x))
             x = on_host(x)
-        x, y, features = self._read_xy(x, y, self.categorical_features, multi_output=True)
-        x = dense_matrix(x)
+        x, y, table = self._read_xy(x, y, self.categorical_features, multi_output=True)
+        x, features = dense_matrix(x), table.of_trees
+        x = table.expand_on_host(x) if table.has_made_columns else x
         y = y.reshape(len(y), -1)
         one_column = y.shape[1] == 1
         weight = check_weight(on_host(sample_weight), len(x), largest_allowed=LARGEST_IN_TREES)
@@ -154,13 +157,13 @@ class BaseClassical(BaseTrees):
             codes = np.stack([inverse for _, inverse in parts], axis=1)
             weight = self._with_class_weight(y[:, 0] if one_column else y, weight)
             targets = TreeTargets.of_classes(codes, [len(values) for values in classes])
-            return Training(x, targets, weight, features, classes, codes, one_column)
+            return Training(x, targets, weight, features, table, classes, codes, one_column)
         y = np.ascontiguousarray(y, np.float64)
         if not np.isfinite(y).all():
             row = int(np.flatnonzero(~np.isfinite(y).all(axis=1))[0])
             raise ValueError(f"y contains NaN or infinity: {y[row]} at row {row}")
         check_squares("y", y, weight)
-        return Training(x, TreeTargets.of_values(y), weight, features, None, y, one_column)
+        return Training(x, TreeTargets.of_values(y), weight, features, table, None, y, one_column)
 
     def _coded(self, data: Training, backend: Backend) -> FeatureMatrix:
         """The features as the splitter wants them."""
@@ -186,7 +189,7 @@ class BaseClassical(BaseTrees):
         ensemble = Ensemble(
             trees=trees,
             base_score=np.zeros(data.targets.n_channels),
-            features=data.features,
+            features=data.table,
             first_channel=data.targets.first_channel,
             tree_weights=np.ones(len(trees)) if tree_weights is None else tree_weights,
             shares=data.classes is not None,

@@ -95,6 +95,10 @@ class RandomForestClassifier(BaseForestClassifier):
         Whether ``fit`` keeps the fitted trees and adds more until there are ``n_estimators``. The
         result is exactly the forest of a single fit. Data and parameters must be the same as in the
         first fit.
+    date_features : list of str, dict of lists, or None, default=None
+        Parts of dates that trees see as further columns: "year", "month", "day", "dayofyear",
+        "weekday" (0 is Monday), "hour" and "minute". A list is for all columns of dates, a dict
+        maps names or numbers of columns to lists.
     sparse_missing : bool, default=False
         Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
@@ -236,6 +240,10 @@ class RandomForestRegressor(BaseForestRegressor):
         Whether ``fit`` keeps the fitted trees and adds more until there are ``n_estimators``. The
         result is exactly the forest of a single fit. Data and parameters must be the same as in the
         first fit.
+    date_features : list of str, dict of lists, or None, default=None
+        Parts of dates that trees see as further columns: "year", "month", "day", "dayofyear",
+        "weekday" (0 is Monday), "hour" and "minute". A list is for all columns of dates, a dict
+        maps names or numbers of columns to lists.
     sparse_missing : bool, default=False
         Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
@@ -369,6 +377,10 @@ class ExtraTreesClassifier(BaseForestClassifier):
         Whether ``fit`` keeps the fitted trees and adds more until there are ``n_estimators``. The
         result is exactly the forest of a single fit. Data and parameters must be the same as in the
         first fit.
+    date_features : list of str, dict of lists, or None, default=None
+        Parts of dates that trees see as further columns: "year", "month", "day", "dayofyear",
+        "weekday" (0 is Monday), "hour" and "minute". A list is for all columns of dates, a dict
+        maps names or numbers of columns to lists.
     sparse_missing : bool, default=False
         Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
@@ -459,6 +471,7 @@ class ExtraTreesClassifier(BaseForestClassifier):
         unknown_category: str = "missing",
         max_bins: int = DEFAULT.max_bins,
         warm_start: bool = False,
+        date_features: Any = None,
         sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,
@@ -534,6 +547,10 @@ class ExtraTreesRegressor(BaseForestRegressor):
         Whether ``fit`` keeps the fitted trees and adds more until there are ``n_estimators``. The
         result is exactly the forest of a single fit. Data and parameters must be the same as in the
         first fit.
+    date_features : list of str, dict of lists, or None, default=None
+        Parts of dates that trees see as further columns: "year", "month", "day", "dayofyear",
+        "weekday" (0 is Monday), "hour" and "minute". A list is for all columns of dates, a dict
+        maps names or numbers of columns to lists.
     sparse_missing : bool, default=False
         Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
@@ -621,6 +638,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
         unknown_category: str = "missing",
         max_bins: int = DEFAULT.max_bins,
         warm_start: bool = False,
+        date_features: Any = None,
         sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,

@@ -176,7 +176,7 @@ class BaseForest(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, SeveralOutputs
         """What the trees follow from; a ``RandomState`` is asked once for all of them."""
         keeps_seed = warm and hasattr(self.random_state, "randint")
         seed = self.origin_["random_state"] if keeps_seed else self._seed()
-        categories = [(f, values.tolist()) for f, values in data.features.categories.items()]
+        categories = [(f, values.tolist()) for f, values in data.table.categories.items()]
         classes = None if data.classes is None else [values.tolist() for values in data.classes]
         arrays = (
             on_host(coded.columns),
@@ -314,6 +314,7 @@ class BaseForestClassifier(SeveralLabels, BaseForest):
         max_cat_threshold: int | None = DEFAULT.max_cat_threshold,
         max_bins: int = DEFAULT.max_bins,
         warm_start: bool = False,
+        date_features: Any = None,
         sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,
@@ -384,6 +385,7 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
         max_cat_threshold: int | None = DEFAULT.max_cat_threshold,
         max_bins: int = DEFAULT.max_bins,
         warm_start: bool = False,
+        date_features: Any = None,
         sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,
@@ -411,7 +413,7 @@ class BaseForestRegressor(RegressorMixin, BaseForest):
             self.leaf_targets_ = LeafTargets.of(
                 data.x,
                 data.targets,
-                ensemble_of(self),
+                replace(ensemble_of(self), features=data.features),
                 lambda i: weights.of_tree(i, backend.host),
                 backend,
             )

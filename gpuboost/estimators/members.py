@@ -18,7 +18,7 @@ SHARED = (
     "criterion", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf",
     "max_features", "max_leaf_nodes", "min_impurity_decrease", "categorical_split",
     "min_data_per_category", "cat_smooth", "max_cat_threshold", "unknown_category",
-    "sparse_missing", "device", "n_jobs",
+    "date_features", "sparse_missing", "device", "n_jobs",
 )  # fmt: skip
 
 

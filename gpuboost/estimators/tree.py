@@ -16,6 +16,7 @@ from sklearn.utils import Bunch
 from gpuboost.backend import Backend, on_host
 from gpuboost.config import Number, check_choice
 from gpuboost.data.checks import LARGEST_IN_TREES, check_weight, class_codes
+from gpuboost.data.features import FeatureMap
 from gpuboost.data.targets import TreeTargets
 from gpuboost.estimators.classical import (
     SeveralLabels,
@@ -116,8 +117,12 @@ class BaseDecisionTree(SeveralOutputs):
             )
         return params
 
-    def _check_probabilities(self, n_features: int) -> np.ndarray | None:
-        """Probabilities of the features, adding up to 1."""
+    def _check_probabilities(self, table: FeatureMap) -> np.ndarray | None:
+        """Probabilities of the columns that the tree sees, adding up to 1.
+
+        Parts of a date have the one of their column.
+        """
+        n_features = len(table)
         if self.feature_probabilities is None:
             return None
         try:
@@ -135,6 +140,7 @@ class BaseDecisionTree(SeveralOutputs):
             raise ValueError(
                 f"feature_probabilities must be finite, not negative and not all zero; got {parts}"
             )
+        parts = np.append(parts, [parts[one.column] for one in table.date_parts])
         return parts / parts.sum()
 
     def _fit(self, x: Any, y: Any, sample_weight: Any, params: TreeParams) -> None:
@@ -162,7 +168,7 @@ class BaseDecisionTree(SeveralOutputs):
         self, data: Training, params: TreeParams, folds: list[np.ndarray], backend: Backend
     ) -> tuple[Tree, float]:
         """The pruned tree, and the alpha it was pruned with."""
-        probability = self._check_probabilities(data.x.shape[1])
+        probability = self._check_probabilities(data.table)
         grower = TreeGrower(self._coded(data, backend), data.targets, params, backend, probability)
         tree = grower.grow(GrowingTree(data.weight, backend.mix_key(self._seed(), TREES)))
         if self.ccp_alpha == "cv":
@@ -452,6 +458,10 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
     max_bins : int, default=256
         Maximum number of bins per feature, from 2 to 256, for ``splitter="hist"``. One bin is
         reserved for missing values, so 256 means 255 bins for values.
+    date_features : list of str, dict of lists, or None, default=None
+        Parts of dates that trees see as further columns: "year", "month", "day", "dayofyear",
+        "weekday" (0 is Monday), "hour" and "minute". A list is for all columns of dates, a dict
+        maps names or numbers of columns to lists.
     sparse_missing : bool, default=False
         Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
@@ -523,6 +533,7 @@ class DecisionTreeClassifier(SeveralLabels, BaseDecisionTree):
         max_cat_threshold: int | None = DEFAULT.max_cat_threshold,
         feature_probabilities: Any = None,
         max_bins: int = DEFAULT.max_bins,
+        date_features: Any = None,
         sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,
@@ -631,6 +642,10 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     max_bins : int, default=256
         Maximum number of bins per feature, from 2 to 256, for ``splitter="hist"``. One bin is
         reserved for missing values, so 256 means 255 bins for values.
+    date_features : list of str, dict of lists, or None, default=None
+        Parts of dates that trees see as further columns: "year", "month", "day", "dayofyear",
+        "weekday" (0 is Monday), "hour" and "minute". A list is for all columns of dates, a dict
+        maps names or numbers of columns to lists.
     sparse_missing : bool, default=False
         Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
@@ -694,6 +709,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         max_cat_threshold: int | None = DEFAULT.max_cat_threshold,
         feature_probabilities: Any = None,
         max_bins: int = DEFAULT.max_bins,
+        date_features: Any = None,
         sparse_missing: bool = False,
         device: str = "auto",
         n_jobs: int | None = None,

@@ -360,6 +360,11 @@ def _bagged(method: str, model: Any, X: Any, y: Any) -> Bagged:
             f"{method} needs a random forest with bootstrap samples; got {type(model).__name__}"
         )
     ensemble = ensemble_of(model)
+    if ensemble.features.has_made_columns:
+        raise ValueError(
+            f"{method} asks for one column at a time, and with date_features trees see several of "
+            "one: use mda or drop_column"
+        )
     rows = dense_matrix(on_host(model.check_rows(X)))
     x, y = np.ascontiguousarray(rows, np.float64), np.asarray(on_host(y))
     n_rows = len(model.bag_counts(0))

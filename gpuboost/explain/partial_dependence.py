@@ -157,7 +157,7 @@ def _as_trees_see(
     """The columns of trees that follow from the chosen features, and the points in these."""
     features = ensemble.features
     told = features.told_by(chosen)
-    if not features.statistics:
+    if not features.has_made_columns:
         return told, points
     rows = np.full((len(points), len(features)), np.nan)
     rows[:, chosen] = points

@@ -28,6 +28,11 @@ def to_sklearn(model: Any) -> Any:
             f"to_sklearn cannot write {type(model).__name__} with nominal features ({nominal}): "
             "scikit-learn's trees compare numbers with a threshold, and have no sets of categories"
         )
+    if ensemble.features.has_made_columns:
+        raise ValueError(
+            f"to_sklearn cannot write {type(model).__name__} with date_features: scikit-learn's "
+            "trees make no parts of dates"
+        )
     if "DecisionTree" in type(model).__name__:
         kind = getattr(sklearn.tree, type(model).__name__)
         return _fitted(_with_parameters(kind, model), model, _native(ensemble.trees[0], ensemble))

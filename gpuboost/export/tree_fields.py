@@ -51,7 +51,7 @@ class TreeFields:
         inner = tree.left >= 0
         classes = ensemble.classes if ensemble.shares else None
         n_outputs = ensemble.n_outputs
-        self.n_features = ensemble.n_features
+        self.n_features = ensemble.features.n_tree_columns
         self.n_outputs = n_outputs
         self.n_classes = np.array([len(c) for c in classes] if classes else [1] * n_outputs)
         self.max_n_classes = int(self.n_classes.max())
@@ -139,7 +139,8 @@ class TreeFields:
             Importances.
         """
         tree = self._tree
-        sums = tree.sum_by_feature(tree.gain, self.n_features) / tree.cover[0]
+        by_column = self._ensemble.features.by_column
+        sums = by_column(tree.sum_by_feature(tree.gain, self.n_features)) / tree.cover[0]
         return sums / (sums.sum() or 1.0) if normalize else sums
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from gpuboost.data.categorical import ascending
 from gpuboost.data.features import NUMERIC, WITH_STATISTIC, Feature, FeatureMap
+from gpuboost.data.times import DATE
 from gpuboost.dtypes import MAX_VALUE_BINS
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.file import need
@@ -36,6 +37,10 @@ def check_ensemble(ensemble: Ensemble) -> None:
         check_categories(values, f"the categories of feature {f}")
         _check_numbers(f, ensemble.features.features[f])
     _check_statistics(ensemble.features)
+    for part in ensemble.features.date_parts:
+        is_date = 0 <= part.column < n_features
+        is_date = is_date and ensemble.features.features[part.column].holds == DATE
+        need(is_date, f"there is a {part.part} of column {part.column}, which holds no dates")
     _check_channels(ensemble)
     _check_combination(ensemble)
     _check_trees(ensemble)

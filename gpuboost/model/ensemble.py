@@ -293,10 +293,10 @@ class Ensemble:
         """
         if self.adds_up:
             return self.importance("gain")
-        by_tree = [
-            tree.sum_by_feature(tree.gain, self.n_features) / tree.cover[0] for tree in self.trees
-        ]
-        return np.asarray(np.average(by_tree, axis=0, weights=self.tree_weights))
+        n_columns = self.features.n_tree_columns
+        by_tree = [tree.sum_by_feature(tree.gain, n_columns) / tree.cover[0] for tree in self.trees]
+        mean = np.average(by_tree, axis=0, weights=self.tree_weights)
+        return self.features.by_column(np.asarray(mean))
 
     def fingerprint(self) -> str:
         """SHA-256 of the model: equal fingerprints mean equal predictions, bit for bit.
@@ -317,6 +317,8 @@ class Ensemble:
         for one in self.features.statistics:
             for array in (one.columns, one.n_categories, one.key, one.weight, one.total, one.prior):
                 digest.update(array.astype("<f8").tobytes())
+        for part in self.features.date_parts:
+            digest.update(f"{part.part} of {part.column}".encode())
         for tree in self.trees:
             tree.add_to_digest(digest)
         return digest.hexdigest()

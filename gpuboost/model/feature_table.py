@@ -80,8 +80,16 @@ class FeatureTable:
     @classmethod
     def of(cls, ensemble: Ensemble, unknown: str = "missing") -> FeatureTable:
         """Of a fitted model."""
+        parts: dict[int, list[str]] = {}
+        for one in ensemble.features.date_parts:
+            parts.setdefault(one.column, []).append(one.part)
         pairs = zip(ensemble.names(), ensemble.features.features, strict=True)
-        return cls([_row(name, feature, unknown) for name, feature in pairs])
+        return cls(
+            [
+                _row(name, feature, unknown, parts.get(f, []))
+                for f, (name, feature) in enumerate(pairs)
+            ]
+        )
 
     def __len__(self) -> int:
         """Number of columns."""
@@ -127,10 +135,12 @@ class FeatureTable:
         return [head, *body]
 
 
-def _row(name: str, feature: Feature, unknown: str) -> FeatureRow:
+def _row(name: str, feature: Feature, unknown: str, parts: list[str]) -> FeatureRow:
     categories = feature.categories
     if categories is None:
-        return FeatureRow(name, TAKEN[feature.holds][0], None, TAKEN[feature.holds][1], LEARNED)
+        kind, how = TAKEN[feature.holds]
+        how = ", ".join([how, *parts])
+        return FeatureRow(name, kind, None, how, LEARNED)
     kind = "category (text)" if are_texts(categories) else "category (number)"
     how = SPLIT[feature.kind]
     missing = MEAN if feature.kind == ENCODED else LEARNED
