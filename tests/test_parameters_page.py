@@ -72,6 +72,7 @@ NAMES = {
     "eval_metric": ("eval_metric", "(`eval_metric` of `fit`)", "scoring"),
     "class_weight": ("scale_pos_weight", "class_weight", "class_weight"),
     "importance_type": ("importance_type", "importance_type", None),
+    "date_features": (None, None, None),
     "sparse_missing": ("(always)", "zero_as_missing", None),
     "device": ("device", "device_type", None),
     "n_jobs": ("n_jobs", "n_jobs", "(environment variables)"),

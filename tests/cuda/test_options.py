@@ -16,6 +16,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import is_classifier
@@ -35,6 +36,7 @@ WORKS, SAME = "works", "same model"
 WEIGHTS, MISSING, OUTPUTS, ON_DEVICE = "weights", "missing", "outputs", "on device"
 MANY = "many"
 SPARSE = "sparse"
+DATES = "dates"
 AFTER = "after"  # another fit with these options
 DATA = {
     WEIGHTS: "`sample_weight`",
@@ -42,6 +44,7 @@ DATA = {
     OUTPUTS: "y of two outputs",
     ON_DEVICE: "X on the device",
     SPARSE: "a sparse X",
+    DATES: "dates in X",
     MANY: "y of 40 classes, or 40 outputs",
 }
 #: Parameters that do not change the trees.
@@ -57,6 +60,7 @@ EVERYWHERE = [
     {"n_jobs": 2},
     *({name: True} for name in DATA if name != MANY),
     {"sparse_missing": True, SPARSE: True},
+    {"date_features": ["hour"], DATES: True},
 ]
 BOOSTING = [
     {"objective": "squared_error"},
@@ -282,6 +286,9 @@ def make(kind, options):
     if options.get("categorical_features") == [4]:  # more categories than are tried in every way
         x[:, 4] = np.digitize(x[:, 4], np.linspace(-2, 2, 15))
         signal += np.random.default_rng(1).normal(size=16)[x[:, 4].astype(int)]
+    if options.pop(DATES, False):
+        x = pd.DataFrame(x)
+        x[0] = pd.Timestamp("2024-01-01") + pd.to_timedelta(50 * x[0], "h")
     if options.pop(SPARSE, False):
         x = sparse.csr_array(np.where(x < -0.5, 0, x))
     if options.pop(MISSING, False):

@@ -277,3 +277,61 @@ def test_explanations_take_frames(frame, tmp_path):
         assert importance.names == ["letter", "b"] and importance.values.argmax() == 0
     model.report(tmp_path / "page.html", rows, IN_C)
     assert "sets of categories: a, b, c, d" in (tmp_path / "page.html").read_text("utf-8")
+
+
+# --- parts of dates
+
+WHEN = pd.Timestamp("2024-01-01") + pd.to_timedelta(RNG.integers(0, 300 * 24, ROWS), "h")
+DATES = pd.DataFrame({"when": WHEN, "a": NUMBERS["a"]})
+BY_HAND = DATES.assign(weekday=WHEN.day_of_week.astype(float), hour=WHEN.hour.astype(float))
+WEEKEND = (WHEN.day_of_week >= 4).astype(int)
+
+
+@each
+def test_parts_of_dates_are_further_columns_of_one_feature(name, tmp_path):
+    model = model_of(name, date_features=["weekday", "hour"]).fit(DATES, WEEKEND)
+    by_hand = model_of(name).fit(BY_HAND, WEEKEND)
+    for table in (DATES, pl.from_pandas(DATES)):
+        np.testing.assert_array_equal(model.predict(table), by_hand.predict(BY_HAND))
+    when, a, weekday, hour = by_hand.feature_importances_
+    np.testing.assert_allclose(model.feature_importances_, [when + weekday + hour, a])
+    assert model.n_features_in_ == 2 and model.fingerprint() != by_hand.fingerprint()
+    assert model.features_["when"].taken.endswith("UTC, weekday, hour")
+    model.save_model(tmp_path / "model.gb")
+    loaded = gb.load_model(tmp_path / "model.gb")
+    np.testing.assert_array_equal(loaded.predict(DATES), model.predict(DATES))
+    assert loaded.fingerprint() == model.fingerprint()
+
+
+def test_parts_of_dates_in_words_and_effects(tmp_path):
+    model = gb.DecisionTreeClassifier(max_depth=2, date_features={"when": ["weekday"]})
+    model.fit(DATES, WEEKEND)
+    assert "weekday of when <= 3.50" in gb.export_text(model)
+    days = pd.date_range("2024-01-01", periods=14)  # two weeks
+    effect = gb.partial_dependence(model, DATES.iloc[:14].assign(when=days), "when")
+    np.testing.assert_array_equal(effect.average[0] > 0.5, days.day_of_week >= 4)
+    model.report(tmp_path / "page.html", DATES, WEEKEND)
+    with pytest.raises(
+        ValueError, match="to_sklearn cannot write DecisionTreeClassifier with date"
+    ):
+        model.to_sklearn()
+    forest = gb.RandomForestClassifier(n_estimators=3, date_features=["hour"]).fit(DATES, WEEKEND)
+    with pytest.raises(ValueError, match="ufi asks for one column at a time, and with date_featu"):
+        gb.importance.ufi(forest, DATES, WEEKEND)
+    rising = gb.GPUBoostRegressor(date_features=["hour"], monotone_constraints={"when": 1})
+    with pytest.raises(ValueError, match="must be 0 for dates with date_features.*'when'"):
+        rising.fit(DATES, WEEKEND)
+
+
+@each
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["week"], "date_features must have parts among 'year'"),
+        ("hour", "date_features must be None, a list of parts, or a dict"),
+        ({"a": ["hour"]}, "date_features names column 'a' of X, which holds no dates but number"),
+    ],
+)
+def test_parts_that_cannot_be(name, given, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        model_of(name, date_features=given).fit(DATES, WEEKEND)
