@@ -611,8 +611,12 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
                 "categorical_features must be None or 'auto' for a sparse X, such as this "
                 f"{type(x).__name__}: use X.toarray(), or leave it out"
             )
-        stays = chosen is None or (isinstance(chosen, str) and device_holds_numbers(x))
-        if where is not None and not stays:
+        stays = (
+            where is None
+            or chosen is None
+            or (isinstance(chosen, str) and device_holds_numbers(x))
+        )
+        if not stays:
             device_for(self.device, x)
             x = on_host(x)
         x, y, features = self._read_xy(x, y, chosen, multi_output=True)
@@ -621,7 +625,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         if features.categories:
             features = features.with_encoding(self.categorical_encoding)
             features, x = features.with_few_numbers(x, weight)
-        return x if where is None or stays else self._put(where, x), y, weight, features
+        return x if stays else self._put(where, x), y, weight, features
 
     def _split_rules(self, features: FeatureMap, n_classes: int, params: BoostParams) -> SplitRules:
         """What splits have to keep to."""

@@ -94,8 +94,12 @@ class Source:
     def _keep(self, stream: BinaryIO) -> None:
         """Copy a stream to a temporary file and read that."""
         self._copy = tempfile.NamedTemporaryFile(prefix="gpuboost-")  # noqa: SIM115 (closed by close)
-        shutil.copyfileobj(stream, self._copy, 1 << 20)
-        self._copy.flush()
+        try:
+            shutil.copyfileobj(stream, self._copy, 1 << 20)
+            self._copy.flush()
+        except BaseException:  # an interrupt, too: nobody else can remove the file
+            self.close()
+            raise
         self.path = self._copy.name
 
     def open(self) -> Stream:

@@ -36,8 +36,9 @@ def _is_cudf(x):
 
 def holds_numbers(x):
     """Whether every column is one of numbers; arrays have no others."""
-    dtypes = x.dtypes if hasattr(x, "columns") and _is_cudf(x) else ()
-    return all(getattr(dtype, "kind", "O") in "fiub" for dtype in dtypes)
+    if not (hasattr(x, "columns") and _is_cudf(x)):
+        return True
+    return all(getattr(x[name].dtype, "kind", "O") in "fiub" for name in x.columns)
 
 
 def device_array(x):

@@ -82,20 +82,18 @@ def test_every_format_gives_the_model_of_the_same_data_in_memory(ending, frame, 
     assert result(capsys)["fingerprint"] == model.fingerprint() == gb.load_model(out).fingerprint()
 
 
-def test_texts_are_numbered_in_ascending_order(csv, frame):
+def test_texts_are_categories_as_in_a_frame(csv, frame):
     assert train("--target", "good", "--drop", "price,grade", *FEW, "--valid-fraction", "0") == 0
     loaded = gb.load_model("model.gb")
-    x = frame[["a", "b", "c", "colour"]].assign(
-        colour=frame.colour.map({"blue": 0, "green": 1, "red": 2})
-    )
-    model = gb.GPUBoostClassifier(n_estimators=8, max_depth=3).fit(x, frame.good)
+    texts = frame[["a", "b", "c", "colour"]]
+    model = gb.GPUBoostClassifier(n_estimators=8, max_depth=3).fit(texts, frame.good)
     assert loaded.classes_.tolist() == ["no", "yes"]
     assert loaded.feature_names_in_.tolist() == ["a", "b", "c", "colour"]
     assert loaded.ensemble_.features.categories[3].tolist() == ["blue", "green", "red"]
-    assert loaded.ensemble_.features.features[3].kind == "ordinal"
+    assert loaded.ensemble_.features.features[3].kind == "categorical"
     assert loaded.table_.task == "binary"
-    texts = frame[["a", "b", "c", "colour"]]
-    np.testing.assert_array_equal(loaded.predict_proba(texts), model.predict_proba(x))
+    assert loaded.fingerprint() == model.fingerprint()
+    np.testing.assert_array_equal(loaded.predict_proba(texts), model.predict_proba(texts))
 
 
 @pytest.mark.parametrize("name", ["forest", "extra-trees", "tree", "adaboost"])

@@ -228,7 +228,12 @@ def test_frames_have_names_and_nulls(cp):
     with pytest.warns(UserWarning, match="valid feature names"):
         model.predict(cp.asarray(host_frame.to_numpy(np.float64)))
     with pytest.raises(ValueError, match="X must hold numbers.*'t'"):
-        model_for(0).fit(Frame({"t": ["x"] * 4}, cp), np.arange(4.0))
+        model_for(0, categorical_features=None).fit(Frame({"t": ["x"] * 4}, cp), np.arange(4.0))
+    words = {"t": ["x", "y"] * 50}  # categories, which are read on the host
+    host = model_for(0, device="cpu").fit(pd.DataFrame(words), np.arange(100.0) % 4)
+    assert model_for(0).fit(Frame(words, cp), np.arange(100.0) % 4).fingerprint() == (
+        host.fingerprint()
+    )
 
 
 WRONG = {
