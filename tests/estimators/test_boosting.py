@@ -377,7 +377,11 @@ def test_long_columns_keep_their_most_frequent_categories(levels, rng, tmp_path)
     x = np.stack([codes, rng.normal(size=n)], axis=1)
     y = (codes % 7 == 0) + 0.1 * rng.normal(size=n)
     model = GPUBoostRegressor(
-        categorical_features=[0], n_estimators=8, min_data_per_category=1, cat_smooth=0.0
+        categorical_features=[0],
+        categorical_encoding="partition",
+        n_estimators=8,
+        min_data_per_category=1,
+        cat_smooth=0.0,
     ).fit(x, y)
     feature = model.ensemble_.features.features[0]
     assert feature.n_numbers == min(levels, 255) and len(feature.categories) == levels
