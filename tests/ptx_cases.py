@@ -169,7 +169,8 @@ def sets_of_categories(device):
         },
     ):
         every = {"n_estimators": 2, "random_state": 3, "categorical_features": [5, 6, 7]}
-        model = GPUBoostRegressor(device=device, **every, **options)
+        sets = {"categorical_encoding": "partition", **every}
+        model = GPUBoostRegressor(device=device, **sets, **options)
         model.fit(x, signal, sample_weight=weight, eval_set=(x[:300], signal[:300]))
         answers += [model.fingerprint(), model.evals_result_]
     return answers
