@@ -17,7 +17,7 @@ def test_a_part_of_the_tests():
     )
     assert done.returncode == 0, done.stdout + done.stderr
     passed = {name: int(n) for name, n in re.findall(r"(\w+): (\d+) of", done.stdout)}
-    assert passed == {"trees": 2, "forests": 2}
+    assert passed == {"trees": 1, "forests": 2}
 
 
 def test_the_page_has_a_reason_for_every_test_that_does_not_pass():
