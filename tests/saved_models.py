@@ -123,6 +123,7 @@ MODELS = {
         splitter="hist",
         max_features="sqrt",
         class_weight={"high": 2.0, "low": 1, "middle": 1},
+        min_data_per_category=1,
         **NOMINAL,
     ).fit(X, TEXTS),
     "tree of both": lambda: gb.DecisionTreeClassifier(

@@ -48,7 +48,7 @@ def test_sets_of_categories_and_missing_values():
 
 
 def test_many_categories_use_several_words():
-    column = np.repeat(np.arange(150.0), 2)[:, None]
+    column = np.repeat(np.arange(150.0), 20)[:, None]
     model = gb.DecisionTreeRegressor(categorical_features=[0]).fit(
         column, (column[:, 0] % 2 == 1) * 1.0
     )
