@@ -612,9 +612,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
                 f"{type(x).__name__}: use X.toarray(), or leave it out"
             )
         stays = (
-            where is None
-            or chosen is None
-            or (isinstance(chosen, str) and device_holds_numbers(x))
+            where is None or chosen is None or (isinstance(chosen, str) and device_holds_numbers(x))
         )
         if not stays:
             device_for(self.device, x)
@@ -625,7 +623,9 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         if features.categories:
             features = features.with_encoding(self.categorical_encoding)
             features, x = features.with_few_numbers(x, weight)
-        return x if stays else self._put(where, x), y, weight, features
+        if where is not None and not stays:
+            x = self._put(where, x)
+        return x, y, weight, features
 
     def _split_rules(self, features: FeatureMap, n_classes: int, params: BoostParams) -> SplitRules:
         """What splits have to keep to."""
