@@ -20,17 +20,22 @@ BAD = {
     "colsample_bytree": [0, 1.1],
     "colsample_bylevel": [0, 1.1],
     "colsample_bynode": [0, 1.1],
+    "cat_smooth": [-1, float("nan")],
+    "max_cat_to_onehot": [-1, 1.5],
+    "max_cat_threshold": [0, 1.5],
+    "min_data_per_category": [0, 1.5],
     "early_stopping_rounds": [0, 1.5],
     "verbose": [-1, None],
     "grow_policy": ["lossguide", None],
     "sampling_method": ["gradient_based", None],
+    "multi_strategy": ["multi_output_tree", None],
 }
 
 
 def test_every_parameter_has_a_case():
     assert (
         set(BAD)
-        == set(RANGES) | {"grow_policy", "sampling_method"}
+        == set(RANGES) | {"grow_policy", "sampling_method", "multi_strategy"}
         == set(BoostParams.__dataclass_fields__)
     )
 
