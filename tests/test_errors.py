@@ -89,13 +89,6 @@ FIT = {
     ),
     "continuous classes": (GPUBoostClassifier, (X, Y + 0.5), {}, "continuous"),
     "lengths": (GPUBoostRegressor, (X, Y[:-1]), {}, r"inconsistent numbers of samples.*20.*19"),
-    "text in X": (GPUBoostRegressor, (np.full((20, 2), "abc"), Y), {}, "X must hold numbers"),
-    "text in a frame": (
-        GPUBoostRegressor,
-        (pd.DataFrame({"a": ["abc"] * 20}), Y),
-        {},
-        "X must hold numbers.*abc",
-    ),
     "no rows": (GPUBoostRegressor, (np.empty((0, 2)), np.empty(0)), {}, "0 sample"),
     "no columns": (GPUBoostRegressor, (np.empty((20, 0)), Y), {}, "0 feature"),
     "one dimension": (GPUBoostRegressor, (Y, Y), {}, "Expected 2D array"),
@@ -144,6 +137,15 @@ def test_fit(case):
         model.fit(*args, **options)
     assert model.fingerprint() == before and model.n_features_in_ == 1
     model.predict(X[:, :1])
+
+
+@pytest.mark.parametrize("x", [np.full((20, 1), "abc"), pd.DataFrame({"a": ["abc"] * 20})])
+def test_text_that_may_be_no_category(x):
+    model = GPUBoostRegressor(n_estimators=2, categorical_features=None).fit(X[:, :1], Y)
+    before = model.fingerprint()
+    with pytest.raises(ValueError, match="must hold numbers"):
+        model.fit(x, Y)
+    assert model.fingerprint() == before
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,7 @@ class Stage:
             self.ranges,
             self.n_bins,
             None,
+            None,
             self.growth,
             None,
             None,
