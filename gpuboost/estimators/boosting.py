@@ -19,7 +19,8 @@ from gpuboost.data.checks import (
     check_weight,
     weights_by_class,
 )
-from gpuboost.estimators.base import BaseBoost, TreesOfClasses, logarithms
+from gpuboost.estimators.base import TreesOfClasses, logarithms
+from gpuboost.estimators.base_boost import BaseBoost
 from gpuboost.estimators.eval_sets import eval_pairs
 from gpuboost.estimators.members import RoundsOfTrees
 from gpuboost.estimators.outputs import (

@@ -109,14 +109,3 @@ def test_string_classes_and_frames():
     nullable = frame.data.astype("Float64").mask(frame.data > 6)
     assert GPUBoostClassifier(n_estimators=20).fit(nullable, names).score(nullable, names) > 0.9
     assert isinstance(nullable, pd.DataFrame)
-
-
-def test_early_stopping_in_a_forgotten_state():
-    """Refitting without early stopping forgets the best round of before."""
-    x, y = load_diabetes(return_X_y=True)
-    model = GPUBoostRegressor(n_estimators=100, early_stopping_rounds=3).fit(
-        x[:300], y[:300], eval_set=(x[300:], y[300:])
-    )
-    assert model.best_iteration_ < 99
-    model.set_params(early_stopping_rounds=None, n_estimators=5).fit(x, y)
-    assert not hasattr(model, "best_iteration_") and model.n_estimators_ == 5
