@@ -56,17 +56,29 @@ def steps_of(bucket: Any) -> Any:
     return np.int64(floor(sqrt(bits.view(np.float64)) * STEPS))
 
 
+def square_of(g: float, h: float, root: float) -> float:
+    """The squared size of one output of a row."""
+    second = root * h
+    return g * g + second * second
+
+
+def weighted_bucket(square: float, weight: float, scale: float) -> Any:
+    """The bucket of a row with a weight; rows of no weight are in a bucket of their own."""
+    scaled = weight * scale
+    return NO_BUCKET if weight == 0.0 else bucket_of(square * (scaled * scaled))
+
+
 def measure_row(
     i: Any, g: Any, h: Any, root: float, weight: Any, weighted: Any, sample: Any, buckets: Any
 ) -> None:
     """The bucket of a row's size sqrt(sum of g**2 + (root * h)**2), times its weight."""
-    square = 0.0
+    square, scale = 0.0, sample[0].scale
     for k in range(g.shape[0]):
-        second = root * h[k, i]
-        square += g[k, i] * g[k, i] + second * second
-    scale = weight[i] * sample[0].scale if weighted else sample[0].scale
-    bucket = bucket_of(square * (scale * scale))
-    buckets[i] = NO_BUCKET if weighted and weight[i] == 0.0 else bucket
+        square += square_of(g[k, i], h[k, i], root)
+    if weighted:
+        buckets[i] = weighted_bucket(square, weight[i], scale)
+    else:
+        buckets[i] = bucket_of(square * (scale * scale))
 
 
 def add_sizes(bucket: Any, counts: Any) -> None:

@@ -384,7 +384,13 @@ class CpuBackend:
         self, usable: DeviceArray, fraction: float, key: np.uint32, out: DeviceArray
     ) -> DeviceArray:
         """Rows of one round."""
-        return out[: sampling.draw_rows(usable, fraction, key, out)]
+        listed, n_kept = self._list_of(usable)
+        self.team.run_kernel(len(usable), sampling.draw_rows, usable, fraction, key, listed, n_kept)
+        return out[: sampling.join_blocks(listed, n_kept, usable, key, out)]
+
+    def _list_of(self, usable: HostArray) -> tuple[HostArray, HostArray]:
+        """Room for lists of rows by blocks, and for their lengths."""
+        return np.empty_like(usable), np.empty(-(-len(usable) // gradients.BLOCK), np.int64)
 
     def draw_by_gradient(
         self,
@@ -403,12 +409,14 @@ class CpuBackend:
         sample, buckets = np.zeros(1, SAMPLE), np.empty(n_rows, np.int16)
         counts, plan = np.zeros((2, N_BUCKETS + 1), np.int64), np.empty((2, N_BUCKETS + 1))
         blocks = np.empty((-(-n_rows // gradients.BLOCK), g.shape[0], 2))
+        listed, n_kept = np.empty(n_rows, ROW), np.empty(len(blocks), np.int64)
         sampling.begin_sample(sums, how.root, float(len(usable)), sample)
         run(n_rows, sampling.count_sizes, g, h, how.root, weight, sample, buckets, counts)
         sampling.plan_sample(counts, how.n_wanted, how.n_top, how.by_size, sample, plan)
-        run(n_rows, sampling.keep_rows, key, buckets, plan, g, h, weight, factor, blocks)
+        drawn = blocks, listed, n_kept
+        run(n_rows, sampling.keep_rows, key, buckets, plan, g, h, weight, factor, *drawn)
         gradients.sum_blocks(blocks, sums)
-        return out[: sampling.collect_kept(usable, key, factor, out)]
+        return self._joined(listed, n_kept, usable, key, factor, out)
 
     def draw_units(
         self,
@@ -421,7 +429,24 @@ class CpuBackend:
     ) -> DeviceArray:
         """Rows of one round, drawn with all rows of their unit."""
         self.team.run_kernel(len(units), sampling.keep_units, key, units, shares, factor)
-        return out[: sampling.collect_kept(usable, key, factor, out)]
+        listed, n_kept = self._list_of(usable)
+        self.team.run_kernel(len(usable), sampling.list_kept, usable, factor, listed, n_kept)
+        return self._joined(listed, n_kept, usable, key, factor, out)
+
+    def _joined(
+        self,
+        listed: HostArray,
+        n_kept: HostArray,
+        usable: HostArray,
+        key: np.uint32,
+        factor: HostArray,
+        out: HostArray,
+    ) -> HostArray:
+        """The rows whose factor is not 0; one of them, which gets one, if there are none."""
+        rows = out[: sampling.join_blocks(listed, n_kept, usable, key, out)]
+        if len(rows) == 1 and factor[rows[0]] == 0:
+            factor[rows] = 1.0
+        return rows
 
     def draw_bag(self, n_rows: int, n_draws: int, key: np.uint32) -> HostArray:
         """How often each row is drawn in ``n_draws`` draws with replacement."""

@@ -4,7 +4,7 @@ import numpy as np
 
 from gpuboost.dtypes import SUM_BLOCK as BLOCK
 from gpuboost.dtypes import SUM_LANES as LANES
-from gpuboost.kernels.cpu._jit import atomic_add, helper, jitable, kernel, take_number
+from gpuboost.kernels.cpu._jit import atomic_add, helper, inlined, jitable, kernel, take_number
 from gpuboost.kernels.cpu.draws import choose_first, choose_some
 from gpuboost.kernels.cpu.gradients import add_up
 from gpuboost.scalar import sampling as formulas
@@ -17,7 +17,8 @@ for _function in (
     formulas.is_certain,
     formulas.share_kept,
     formulas.fill_plan,
-    formulas.measure_row,
+    formulas.square_of,
+    formulas.weighted_bucket,
     formulas.add_sizes,
     formulas.find_limit,
     formulas.times_of_row,
@@ -36,22 +37,53 @@ def mix_key(seed, a, b, c):
     return hash32(hash32(hash32(np.uint32(seed), a), b), c)
 
 
+@helper
+def list_marked_rows(rows, marks, out):
+    """The rows whose mark is 1; returns how many these are."""
+    n = 0
+    for i in range(rows.shape[0]):
+        out[n] = rows[i]
+        n += np.int64(marks[i])
+    return n
+
+
 @kernel
 def draw_rows(
+    counter,  # (1,) int64, INOUT
     usable,  # (n,) int32, IN: rows with weight
     fraction,
     key,
-    out,  # (n,) int32, OUT
+    out,  # (n,) int32, OUT: the rows of each block that are kept, from where the block begins
+    n_kept,  # (n_blocks,) int64, OUT: how many rows of each block these are
 ):
-    """Keep each row with the given probability, and one row if chance would keep none.
-
-    Returns how many are kept.
-    """
+    """Keep each row with the given probability."""
     limit = fraction * 4294967296.0
+    is_kept = np.empty(BLOCK, np.uint8)
+    block = take_number(counter)
+    while block < n_kept.shape[0]:
+        rows = usable[block * BLOCK : min((block + 1) * BLOCK, usable.shape[0])]
+        for i in range(rows.shape[0]):  # vectorises, which the list does not
+            is_kept[i] = np.float64(hash32(key, rows[i])) < limit
+        n_kept[block] = list_marked_rows(rows, is_kept, out[block * BLOCK :])
+        block = take_number(counter)
+
+
+@kernel
+def join_blocks(
+    listed,  # (n,) int32, IN: the rows of each block that are kept, from where the block begins
+    n_kept,  # (n_blocks,) int64, IN: how many rows of each block these are
+    usable,  # (n,) int32, IN: rows with weight
+    key,
+    out,  # (n,) int32, OUT: the rows that are kept
+):
+    """List the rows that are kept, one row if there are none; returns how many there are."""
     n = 0
-    for i in range(usable.shape[0]):
-        out[n] = usable[i]
-        n += np.float64(hash32(key, usable[i])) < limit
+    for block in range(n_kept.shape[0]):
+        begin = block * BLOCK
+        of_block, target = listed[begin : begin + n_kept[block]], out[n : n + n_kept[block]]
+        for i in range(of_block.shape[0]):
+            target[i] = of_block[i]
+        n += n_kept[block]
     if n == 0:
         out[0] = any_of(usable, key)
         n = 1
@@ -68,6 +100,24 @@ def any_of(usable, key):
 begin_sample = kernel(formulas.begin_sample)
 
 
+@inlined
+def measure_rows(g, h, root, weight, scale, squares, buckets):
+    """``measure_row`` for a block of rows; outputs outside, rows inside vectorise."""
+    n = buckets.shape[0]
+    for i in range(n):
+        squares[i] = formulas.square_of(g[0, i], h[0, i], root)
+    for k in range(1, g.shape[0]):
+        g_, h_ = g[k], h[k]
+        for i in range(n):
+            squares[i] += formulas.square_of(g_[i], h_[i], root)
+    if weight.shape[0] > 0:
+        for i in range(n):
+            buckets[i] = formulas.weighted_bucket(squares[i], weight[i], scale)
+    else:
+        for i in range(n):
+            buckets[i] = formulas.bucket_of(squares[i] * (scale * scale))
+
+
 @kernel
 def count_sizes(
     counter,  # (1,) int64, INOUT
@@ -80,18 +130,28 @@ def count_sizes(
     counts,  # (2, N_BUCKETS + 1) int64, INOUT: rows of each bucket are added to the first line
 ):
     """Put the rows into buckets by the size of their gradients."""
-    own, n_rows, weighted = np.zeros(N_BUCKETS + 1, np.int64), g.shape[1], weight.shape[0] > 0
+    # neighbours are counted apart: adding to one count twice would wait for the first sum
+    own = np.zeros((2, N_BUCKETS + 1), np.int32)
+    n_rows, scale, squares = g.shape[1], sample[0].scale, np.empty(BLOCK)
     block = take_number(counter)
     while block * BLOCK < n_rows:
         begin, end = np.uint64(block * BLOCK), np.uint64(min((block + 1) * BLOCK, n_rows))
+        measure_rows(
+            g[:, begin:end],
+            h[:, begin:end],
+            root,
+            weight[begin:end],
+            scale,
+            squares,
+            buckets[begin:end],
+        )
         for i in range(begin, end):
-            formulas.measure_row(i, g, h, root, weight, weighted, sample, buckets)
-        for i in range(begin, end):
-            own[np.uint64(buckets[i])] += 1
+            own[i & np.uint64(1), np.uint64(buckets[i])] += 1
         block = take_number(counter)
     for bucket in range(N_BUCKETS):
-        if own[bucket] != 0:
-            atomic_add(counts, bucket, own[bucket])
+        n = np.int64(own[0, bucket]) + np.int64(own[1, bucket])
+        if n != 0:
+            atomic_add(counts, bucket, n)
 
 
 @kernel
@@ -126,8 +186,10 @@ def keep_rows(
     weight,  # (n_rows,) float64 or (0,), IN
     factor,  # (n_rows,) float64, OUT: how often each row counts
     sums,  # (n_blocks, n_outputs, 2) float64, OUT: weighted sums of |g| and h
+    listed,  # (n_rows,) int32, OUT: the rows of each block that are drawn, from where it begins
+    n_kept,  # (n_blocks,) int64, OUT: how many rows of each block these are
 ):
-    """Draw rows by their sizes, and multiply their gradients by how often they count."""
+    """Draw rows by their sizes, list them, and multiply their gradients by how often they count."""
     lanes = np.empty((2, LANES))
     block = take_number(counter)
     while block < sums.shape[0]:
@@ -135,6 +197,11 @@ def keep_rows(
         for i in range(np.uint64(begin), np.uint64(end)):
             factor[i] = formulas.times_of_row(i, key, np.uint64(buckets[i]), plan)
         times = factor[begin:end]
+        n = 0
+        for i in range(end - begin):
+            listed[begin + n] = np.int32(begin + i)
+            n += times[i] > 0.0
+        n_kept[block] = n
         for k in range(g.shape[0]):
             g_, h_ = g[k, begin:end], h[k, begin:end]
             for i in range(end - begin):
@@ -162,22 +229,23 @@ def keep_units(
 
 
 @kernel
-def collect_kept(
+def list_kept(
+    counter,  # (1,) int64, INOUT
     usable,  # (n,) int32, IN: rows with weight
-    key,
-    factor,  # (n_rows,) float64, INOUT: 0 for rows that are not drawn
-    out,  # (n,) int32, OUT
+    factor,  # (n_rows,) float64, IN: 0 for rows that are not drawn
+    out,  # (n,) int32, OUT: the rows of each block that are drawn, from where the block begins
+    n_kept,  # (n_blocks,) int64, OUT: how many rows of each block these are
 ):
-    """List the rows that are drawn, one row if there are none; returns how many there are."""
-    n = 0
-    for i in range(usable.shape[0]):
-        out[n] = usable[i]
-        n += factor[usable[i]] > 0.0
-    if n == 0:
-        out[0] = any_of(usable, key)
-        factor[out[0]] = 1.0
-        n = 1
-    return n
+    """List the rows that are drawn."""
+    block = take_number(counter)
+    while block < n_kept.shape[0]:
+        begin, end = block * BLOCK, min((block + 1) * BLOCK, usable.shape[0])
+        n = begin
+        for i in range(begin, end):
+            out[n] = usable[i]
+            n += factor[np.uint64(usable[i])] > 0.0
+        n_kept[block] = n - begin
+        block = take_number(counter)
 
 
 @kernel
