@@ -15,7 +15,9 @@ from gpuboost.backend import (
     Prediction,
 )
 from gpuboost.exchange import ClassicalGrower, Grower
-from gpuboost.kernels.cpu.backend import CpuBackend, CpuGrower, CpuTreeGrower
+from gpuboost.kernels.cpu.backend import CpuBackend
+from gpuboost.kernels.cpu.grower import CpuGrower
+from gpuboost.kernels.cpu.trees import CpuTreeGrower
 from gpuboost.kernels.cuda.backend import CudaBackend
 from gpuboost.kernels.cuda.grower import CudaGrower
 from gpuboost.kernels.cuda.trees import CudaTreeGrower
