@@ -1,7 +1,6 @@
 """The CPU backend: numba kernels run by a team of threads."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -13,7 +12,9 @@ from gpuboost.dtypes import (
 )
 from gpuboost.exchange import (
     ClassicalGrower,
+    Codes,
     DeviceArray,
+    DrawnRows,
     EnsembleLike,
     FeatureMatrix,
     GradientSample,
@@ -81,7 +82,7 @@ class CpuBackend:
 
     def to_host(self, array: DeviceArray) -> HostArray:
         """The other way round."""
-        return array
+        return np.asarray(array)
 
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> DeviceArray:
         """An array to be filled."""
@@ -125,7 +126,7 @@ class CpuBackend:
 
     def bin_matrix(
         self, x: DeviceArray, cuts: HostArray, n_cuts: HostArray, by_rows: bool
-    ) -> tuple[DeviceArray, DeviceArray]:
+    ) -> tuple[Codes, Codes]:
         """Bins of ``x`` by columns, and by rows if asked: ``(columns, bins)``."""
         n_rows, n_features = x.shape
         columns = np.empty((n_features, n_rows), np.uint8)
@@ -170,12 +171,12 @@ class CpuBackend:
         self.share_out(x.n_features, cut_column)
         return cuts
 
-    def bin_sparse(self, x: SparseRows, cuts: list[HostArray]) -> DeviceArray:
+    def bin_sparse(self, x: SparseRows, cuts: list[HostArray]) -> Codes:
         """Codes of the stored values of a sparse matrix."""
         n_cells = np.array([len(of_column) + 2 for of_column in cuts], np.int64)
         return self.code_sparse(x, cuts, np.concatenate([[0], np.cumsum(n_cells)]))
 
-    def code_sparse(self, x: SparseRows, cuts: list[HostArray], first: HostArray) -> Any:
+    def code_sparse(self, x: SparseRows, cuts: list[HostArray], first: HostArray) -> Codes:
         """The codes, in which those of each feature begin with ``first``."""
         entries = np.empty(x.size, np.uint32)
         cut_begin = np.concatenate([[0], np.cumsum([len(of_column) for of_column in cuts])])
@@ -309,7 +310,7 @@ class CpuBackend:
         self, metric: QuotientLike, y: DeviceArray, raw: DeviceArray, weight: DeviceArray
     ) -> ScoreLike:
         """Area under the ROC curve of the first output, a metric of two sums."""
-        return metric.score(*area_and_pairs(y, raw[0], weight))
+        return metric.score(*area_and_pairs(np.asarray(y), raw[0], np.asarray(weight)))
 
     def quantize(
         self,
@@ -335,15 +336,15 @@ class CpuBackend:
 
     def draw_rows(
         self, usable: DeviceArray, fraction: float, key: np.uint32, out: DeviceArray
-    ) -> DeviceArray:
+    ) -> DrawnRows:
         """Rows of one round."""
         listed, n_kept = self._list_of(usable)
         self.team.run_kernel(len(usable), sampling.draw_rows, usable, fraction, key, listed, n_kept)
         return out[: sampling.join_blocks(listed, n_kept, usable, key, out)]
 
-    def _list_of(self, usable: HostArray) -> tuple[HostArray, HostArray]:
+    def _list_of(self, usable: DeviceArray) -> tuple[HostArray, HostArray]:
         """Room for lists of rows by blocks, and for their lengths."""
-        return np.empty_like(usable), np.empty(-(-len(usable) // gradients.BLOCK), np.int64)
+        return np.empty(len(usable), ROW), np.empty(-(-len(usable) // gradients.BLOCK), np.int64)
 
     def draw_by_gradient(
         self,
@@ -356,7 +357,7 @@ class CpuBackend:
         key: np.uint32,
         factor: DeviceArray,
         out: DeviceArray,
-    ) -> DeviceArray:
+    ) -> DrawnRows:
         """Rows of one round, drawn by the size of their gradients."""
         n_rows, run = g.shape[1], self.team.run_kernel
         sample, buckets = np.zeros(1, SAMPLE), np.empty(n_rows, np.int16)
@@ -379,7 +380,7 @@ class CpuBackend:
         key: np.uint32,
         factor: DeviceArray,
         out: DeviceArray,
-    ) -> DeviceArray:
+    ) -> DrawnRows:
         """Rows of one round, drawn with all rows of their unit."""
         self.team.run_kernel(len(units), sampling.keep_units, key, units, shares, factor)
         listed, n_kept = self._list_of(usable)
@@ -390,11 +391,11 @@ class CpuBackend:
         self,
         listed: HostArray,
         n_kept: HostArray,
-        usable: HostArray,
+        usable: DeviceArray,
         key: np.uint32,
-        factor: HostArray,
-        out: HostArray,
-    ) -> HostArray:
+        factor: DeviceArray,
+        out: DeviceArray,
+    ) -> DrawnRows:
         """The rows whose factor is not 0; one of them, which gets one, if there are none."""
         rows = out[: sampling.join_blocks(listed, n_kept, usable, key, out)]
         if len(rows) == 1 and factor[rows[0]] == 0:
@@ -549,7 +550,9 @@ class CpuBackend:
     def labels(self, raw: DeviceArray, classes: HostArray) -> DeviceArray:
         """The class with the highest score; one score for two classes is that of the second."""
         one_score = len(raw) < len(classes)
-        return classes[(raw[0] > 0).astype(np.intp) if one_score else raw.argmax(axis=0)]
+        return classes[
+            (raw[0] > 0).astype(np.intp) if one_score else np.asarray(raw).argmax(axis=0)
+        ]
 
     def each_row(
         self, function: Callable[..., None], shape: tuple[int, ...], *arguments: DeviceArray | float

@@ -24,6 +24,7 @@ from gpuboost.dtypes import (
 from gpuboost.exchange import (
     BoostedTree,
     DeviceArray,
+    DrawnRows,
     FeatureMatrix,
     GrowthLimits,
     HostArray,
@@ -127,7 +128,7 @@ class CpuGrower:
         self.labels = np.empty(n_rows, np.int32 if listed else np.uint8)
 
     def grow(
-        self, rows: DeviceArray, features: DeviceArray, gh: DeviceArray, growth: DeviceArray
+        self, rows: DrawnRows, features: DeviceArray, gh: DeviceArray, growth: DeviceArray
     ) -> None:
         """Grow a tree from packed gradients."""
         n = rows.shape[0]
@@ -174,7 +175,7 @@ class CpuGrower:
 
     def finish(
         self,
-        rows: DeviceArray,
+        rows: DrawnRows,
         g: DeviceArray,
         h: DeviceArray,
         weight: DeviceArray,
@@ -218,7 +219,7 @@ class CpuGrower:
         self.trees.append(BoostedTree(nodes, values, cover, sums[0, :, 2].copy()))
 
     def replace_leaf_values(
-        self, rows: DeviceArray, value_of_rows: Callable[[HostArray], float]
+        self, rows: DrawnRows, value_of_rows: Callable[[HostArray], float]
     ) -> None:
         """Other values for the leaves that have rows: what a function says of their rows."""
         labels = self.labels[rows]

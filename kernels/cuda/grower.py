@@ -27,6 +27,7 @@ from gpuboost.dtypes import (
 from gpuboost.exchange import (
     BoostedTree,
     DeviceArray,
+    DrawnRows,
     FeatureMatrix,
     GrowthLimits,
     HostArray,
@@ -184,12 +185,13 @@ class CudaGrower:
         self.absent = self.bins[len(self.bins) - self.n_features :]  # read if it is sparse
         self.fetched: list[BoostedTree] = []
         self.graph: Any = None  # False: the next tree is recorded
-        self.n_kept, self.all_rows = 0, None
+        self.n_kept = 0
+        self.all_rows: DeviceArray | None = None  # how many rows there are, if all are used
 
     # --- growth
 
     def grow(
-        self, rows: DeviceArray, features: DeviceArray, gh: DeviceArray, growth: DeviceArray
+        self, rows: DrawnRows, features: DeviceArray, gh: DeviceArray, growth: DeviceArray
     ) -> None:
         """Grow a tree from packed gradients.
 
@@ -368,7 +370,7 @@ class CudaGrower:
 
     def finish(
         self,
-        rows: DeviceArray,
+        rows: DrawnRows,
         g: DeviceArray,
         h: DeviceArray,
         weight: DeviceArray,
@@ -405,7 +407,7 @@ class CudaGrower:
         self.learning_rate = learning_rate
 
     def replace_leaf_values(
-        self, rows: DeviceArray, value_of_rows: Callable[[HostArray], float]
+        self, rows: DrawnRows, value_of_rows: Callable[[HostArray], float]
     ) -> None:
         """Other values for the leaves that have rows: what a function says of their rows.
 
