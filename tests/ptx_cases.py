@@ -24,6 +24,7 @@ from gpuboost import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from gpuboost.doctor.operations import GROUP_LOSS
 from gpuboost.kernels.cuda import backend, compiler, gradients, grower, tree_steps
 from gpuboost.kernels.emulation import control
 from gpuboost.kernels.emulation import cupy_stand_in as cupy
@@ -278,18 +279,6 @@ def classical_on_device(kind, names, **options):
     return fit
 
 
-def centred_in_group(y, raw, rows, g, h, slope):
-    """A loss of groups: residuals about their mean."""
-    mean = 0.0
-    for i in range(rows.shape[0]):
-        mean += raw[0, rows[i]] - y[rows[i]]
-    mean /= rows.shape[0]
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        g[0, row] = slope * (raw[0, row] - y[row] - mean)
-        h[0, row] = slope
-
-
 def loss_of_groups(device):
     """Its kernel alone: ``device`` "cpu" is the body as a loop."""
     _, y, _ = data()
@@ -299,7 +288,7 @@ def loss_of_groups(device):
     g, h = cupy.zeros(raw.shape), cupy.zeros(raw.shape)
     host = control.configure(ptx="", order="forward")
     with host if device == "cpu" else control.configure():
-        gradients.group_gradients(centred_in_group, 0)(
+        gradients.group_gradients(GROUP_LOSS.grad_hess, 0)(
             len(begin) - 1, *map(cupy.asarray, (y, raw, rows, begin, none)), g, h, np.float64(0.5)
         )
         return g.get().tobytes(), h.get().tobytes()

@@ -10,6 +10,7 @@ import numpy as np
 from numba import types
 
 from gpuboost.kernels.cpu._jit import by_type
+from gpuboost.scalar.search import first_from
 
 
 class SparseColumns(NamedTuple):
@@ -54,12 +55,6 @@ def _code_of(column, row):
 def _find_entry(column, row):
     """Binary search among the entries of the row."""
     begin, entries, first, end, absent = column
-    low, high = begin[row], begin[row + 1]
-    last = high
-    while low < high:
-        middle = (low + high) // 2
-        if entries[middle] < first:
-            low = middle + 1
-        else:
-            high = middle
-    return np.uint8(entries[low] - first) if low < last and entries[low] < end else absent
+    last = begin[row + 1]
+    place = first_from(entries, begin[row], last, first)
+    return np.uint8(entries[place] - first) if place < last and entries[place] < end else absent

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpuboost.kernels.cpu._jit import helper, kernel, prefetch, take_number
 from gpuboost.kernels.cpu.binning import distinct_values, quantile_cuts
+from gpuboost.scalar.search import first_from
 
 #: Rows and entries that are asked for ahead (2026-11, AMD EPYC).
 AHEAD_ROWS, AHEAD_ENTRIES = 8, np.uint64(16)
@@ -48,14 +49,7 @@ def code_in(cuts, begin, end, value):
     """1 + how many of the cuts from begin to end are below a value; 0 for a missing one."""
     if np.isnan(value):
         return np.uint8(0)
-    low, high = begin, end
-    while low < high:
-        middle = (low + high) // 2
-        if cuts[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return np.uint8(low - begin + 1)
+    return np.uint8(first_from(cuts, begin, end, value) - begin + 1)
 
 
 @kernel
