@@ -85,7 +85,8 @@ def _boosting() -> dict[str, Training]:
         ),
         "boosting, several targets": Training(regressor, "pair", small),
         "boosting, means of targets by category": Training(
-            classifier, "five",
+            classifier,
+            "five",
             small | {"categorical_features": [3, 4], "categorical_encoding": "both"},
             categories=True,
         ),
