@@ -403,6 +403,13 @@ BOOSTING = {
     "rules of features, rows counted": in_every_order(
         2, OF_DRAWN_COLUMNS, min_samples_leaf=4, **RULES
     ),
+    "rules of many features": boosting(
+        0, max_depth=3, n_estimators=1, **RULES, **DRAWN_COLUMNS, **WIDE
+    ),
+    "rules of many features, rows counted": boosting(
+        2, grow_policy="leafwise", max_leaves=6, min_samples_leaf=2, n_estimators=1, **RULES,
+        **DRAWN_COLUMNS, **WIDE,
+    ),
     "forced splits": in_every_order(2, forced=True),
     "forced splits, rows counted": in_every_order(0, forced=True, min_samples_leaf=3),
     "leaves of several values": boosting(
