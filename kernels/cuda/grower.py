@@ -45,8 +45,10 @@ HISTOGRAM_BYTES = 48 * 1024
 MIN_TILE_ROWS = 1024
 #: About as many tiles at most: a block adds up the counts of the tiles before its own.
 MAX_TILES = 4096
-#: Features that one block of the scan goes through.
-SCAN_FEATURES = 32
+#: Features that one block of the scan goes through, at most; a warp takes one after another.
+SCAN_FEATURES, SCAN_WARPS = 32, THREADS["SCAN_THREADS"] // 32
+#: Blocks of the scan for each pair of siblings, in leaf-wise growth.
+SCAN_BLOCKS = 64
 #: Trees that are kept on the device before they are fetched: at most so many, in about so many
 #: bytes.
 KEPT_TREES, KEPT_BYTES = 256, 1 << 24
@@ -65,6 +67,20 @@ def group_features_for(device: Any) -> int:
 def tile_rows_for(n_rows: int) -> int:
     """Rows of a tile, a multiple of 256."""
     return max(MIN_TILE_ROWS, -(-n_rows // MAX_TILES // 256) * 256)
+
+
+def scan_features_for(order: int, n_used: int) -> int:
+    """Features of a block of the scan.
+
+    In leaf-wise growth a step has few nodes, so blocks with few features share the work; ``choose``
+    has to compare what all of them found.
+    """
+    if order == SYMMETRIC:
+        return 1
+    if order == LEAFWISE:
+        per_block = -(-n_used // (SCAN_BLOCKS * SCAN_WARPS)) * SCAN_WARPS
+        return min(per_block, SCAN_FEATURES)
+    return SCAN_FEATURES
 
 
 class CudaGrower:
@@ -120,11 +136,10 @@ class CudaGrower:
             min(max_open, limits.leaves_per_step) if limits.order == LEAFWISE else max_open
         )
         self.n_slots = max_open + 1
-        self.n_chunks = (
-            self.n_used if limits.order == SYMMETRIC else -(-self.n_used // SCAN_FEATURES)
-        )
+        self.scan_features = scan_features_for(limits.order, self.n_used)
+        self.n_chunks = -(-self.n_used // self.scan_features)
         n_tiles = -(-self.n_rows // self.tile_rows) + max_open
-        n_splits = self.n_used if limits.order == SYMMETRIC else 2 * self.max_pairs * self.n_chunks
+        n_splits = self.n_chunks * (1 if limits.order == SYMMETRIC else 2 * self.max_pairs)
         n_values = limits.n_values
         node_bytes = node.itemsize + 8 * (n_values - 1)
         self.max_kept = max(2, min(KEPT_TREES, KEPT_BYTES // (max_nodes * node_bytes)))
@@ -327,7 +342,7 @@ class CudaGrower:
             numbers = (
                 np.int32(self.n_used),
                 np.int32(self.n_features),
-                np.int32(SCAN_FEATURES),
+                np.int32(self.scan_features),
                 np.int32(self.masked),
             )
             self._launch(
@@ -349,7 +364,7 @@ class CudaGrower:
             level = (self.nodes, *first, *rest, n_features, masked)
             self._launch("sets", "scan_level_sets", self.n_used, N_CODES, level)
             return
-        numbers = np.int32(self.n_used), n_features, np.int32(SCAN_FEATURES), masked
+        numbers = np.int32(self.n_used), n_features, np.int32(self.scan_features), masked
         args = (self.nodes, self.pairs, *first, *rest, *numbers)
         self._launch("sets", "scan_sets", (2 * self.max_pairs, self.n_chunks), N_CODES, args)
 
