@@ -115,7 +115,7 @@ def refuse_times(name: str, values: Any) -> None:
 def check_class_labels(name: str, y: Any) -> None:
     """Raise if some labels are missing, or some are texts and others are not."""
     labels = np.asarray(y)
-    if labels.dtype.kind != "O" or set(map(type, labels.flat)) == {str}:
+    if labels.dtype.kind != "O" or not labels.ndim or set(map(type, labels.flat)) == {str}:
         return
     texts = [label for label in labels.flat if isinstance(label, (str, bytes))]
     others = [label for label in labels.flat if not isinstance(label, (str, bytes))]

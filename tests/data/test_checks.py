@@ -98,6 +98,7 @@ def test_labels_have_an_order(labels, message):
         check_class_labels("y", np.array(labels, object))
     check_class_labels("y", np.array(["a", "b"], object))
     check_class_labels("y", np.array([1, True, 0.5], object))
+    check_class_labels("y", None)  # no labels at all: scikit-learn's checks say so
 
 
 @pytest.mark.parametrize("dtype", ["datetime64[D]", "timedelta64[s]"])
