@@ -583,8 +583,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
 
     Parameters
     ----------
-    criterion : {"squared_error", "friedman_mse", "absolute_error", "poisson"}, \
-            default="squared_error"
+    criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
         Impurity that splits decrease: the variance, the mean distance from the median, or half the
         mean Poisson deviance, which needs targets of at least 0. Leaves predict means, with
         "absolute_error" medians. "friedman_mse" is another name for "squared_error".
