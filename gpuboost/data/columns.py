@@ -426,7 +426,8 @@ def _numbers_of_objects(values: list[Any], holds: str, called: str) -> np.ndarra
     try:
         return np.array([float(value) for value in values], np.float64)
     except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(
+        kind = TypeError if isinstance(error, TypeError) else ValueError  # as scikit-learn asks for
+        raise kind(
             f"X must hold numbers; column {called} does not ({error}): name it in "
             "categorical_features, or make numbers of it"
         ) from error
