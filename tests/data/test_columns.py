@@ -181,9 +181,7 @@ def test_texts_are_no_numbers():
 def test_objects_that_are_no_numbers_name_their_column(values, reason):
     message = f"must hold numbers; column 'a' does not .*{reason}"
     for table in (pd.DataFrame({"a": values}), pd.DataFrame({"a": values}, dtype=object)):
-        with pytest.raises(
-            ValueError, match=f"X must hold numbers; column 'a' does not .*{reason}"
-        ):
+        with pytest.raises((TypeError, ValueError), match=message):
             columns_of(table).numbers(0)
 
 
