@@ -14,7 +14,7 @@ from sklearn.utils.validation import column_or_1d
 from gpuboost.backend import Backend, device_of, get_backend, on_host
 from gpuboost.config import Number, check_choice
 from gpuboost.data.array_math import exact_sum
-from gpuboost.data.checks import check_class_weight
+from gpuboost.data.checks import check_class_weight, refuse_mask, refuse_sparse
 from gpuboost.estimators.base import TrainedInRounds, TreesOfClasses, logarithms
 from gpuboost.estimators.classical import BaseClassical, Training
 from gpuboost.estimators.leaves import LeavesOfTrees
@@ -85,6 +85,8 @@ class BaseAdaBoost(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, BaseClassica
         params, tree_params = self._check_params()
         with self._unchanged_on_error():
             if y is not None:
+                refuse_mask("y", y)
+                refuse_sparse("y", y)
                 y = column_or_1d(on_host(y), warn=True)
             data = self._prepare(X, y, sample_weight)
             if self.estimator is not None and data.features.categories:
