@@ -200,8 +200,12 @@ class CpuBackend:
             sampled = np.zeros(len(x), np.bool_)
             sampled[rows] = True
         cuts = [np.empty(0)] * x.n_features
+        varying = sparse.cut_constant_columns(
+            data, begin, row, weight, len(x), x.absent, max_values, cuts
+        )
 
-        def cut_column(f: int) -> None:
+        def cut_column(which: int) -> None:
+            f = varying[which]
             stored = slice(begin[f], begin[f + 1])
             column = data[stored], row[stored], weight
             some = sparse.column_cuts(*column, sampled, some_share, x.absent, max_values)
@@ -214,7 +218,7 @@ class CpuBackend:
 
         all_shares = float(share.sum())
         some_share = all_shares if rows is None else float(share[rows].sum())
-        self.share_out(x.n_features, cut_column)
+        self.share_out(len(varying), cut_column)
         return cuts
 
     def bin_sparse(self, x: SparseRows, cuts: list[HostArray]) -> DeviceArray:
@@ -667,6 +671,8 @@ class CpuGrower:
             bins=None if self.sparse else binned.by_rows,
             row_stride=len(n_bins),
             columns=columns,
+            stored=sparse.by_columns(columns) if self.sparse else None,
+            codes=np.empty(n_rows, np.uint8) if self.sparse else None,
             build_ranges=_even_ranges(n_used, 1 if self.sparse else n_ranges),
             scan_ranges=scan_ranges,
             n_bins=n_bins,

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpuboost.dtypes import BY_SET, IN_SET, SET_WORDS
 from gpuboost.kernels.cpu._jit import atomic_add, helper, inlined, kernel, prefetch, take_number
-from gpuboost.kernels.cpu.columns import code_of, column_of
+from gpuboost.kernels.cpu.columns import code_of, column_of, first_from
 from gpuboost.kernels.cpu.predict import label_block
 from gpuboost.kernels.cpu.sets import goes_right, question_of, shift_and_limit
 from gpuboost.scalar.formulas import leaf_weight, within
@@ -54,19 +54,6 @@ def number_leaves(
         s += 1
         label_of_node[node.left] = node_label
         label_of_node[node.right] = s
-
-
-@helper
-def first_from(rows, row):
-    """Where the ascending rows reach ``row``."""
-    low, high = 0, rows.shape[0]
-    while low < high:
-        middle = (low + high) // 2
-        if rows[middle] < row:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @helper
