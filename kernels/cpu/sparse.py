@@ -60,7 +60,9 @@ def cut_constant_columns(data, begin, row, weight, n_rows, absent, max_values, c
     is_constant = lowest == highest
     constant, values = filled[is_constant], lowest[is_constant].astype(np.float64)
     share = weight if weight.size else np.ones(n_rows)
-    stored_shares = np.add.reduceat(share[row] if weight.size else np.ones(len(row)), starts[filled])
+    stored_shares = np.add.reduceat(
+        share[row] if weight.size else np.ones(len(row)), starts[filled]
+    )
     of_constant = stored_shares[is_constant]
     has_both = (absent == 0) & (of_constant > 0) & (share.sum() > of_constant) & (values != 0)
     known = {}
@@ -106,9 +108,7 @@ def by_columns(columns):
     feature_of = np.repeat(np.arange(n_features, dtype=np.int32), np.diff(columns.first))
     places = np.zeros(n_features + 2, np.int64)
     rows, codes = np.empty(n, np.int32), np.empty(n, np.uint8)
-    list_by_columns(
-        columns.begin, columns.entries, columns.first, feature_of, places, rows, codes
-    )
+    list_by_columns(columns.begin, columns.entries, columns.first, feature_of, places, rows, codes)
     return StoredByColumn(places[:-1].copy(), rows, codes)
 
 
