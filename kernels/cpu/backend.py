@@ -154,8 +154,12 @@ class CpuBackend:
             sampled = np.zeros(len(x), np.bool_)
             sampled[rows] = True
         cuts = [np.empty(0)] * x.n_features
+        varying = sparse.cut_constant_columns(
+            data, begin, row, weight, len(x), x.absent, max_values, cuts
+        )
 
-        def cut_column(f: int) -> None:
+        def cut_column(which: int) -> None:
+            f = varying[which]
             stored = slice(begin[f], begin[f + 1])
             column = data[stored], row[stored], weight
             some = sparse.column_cuts(*column, sampled, some_share, x.absent, max_values)
@@ -168,7 +172,7 @@ class CpuBackend:
 
         all_shares = float(share.sum())
         some_share = all_shares if rows is None else float(share[rows].sum())
-        self.share_out(x.n_features, cut_column)
+        self.share_out(len(varying), cut_column)
         return cuts
 
     def bin_sparse(self, x: SparseRows, cuts: list[HostArray]) -> Codes:

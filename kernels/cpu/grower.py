@@ -38,6 +38,7 @@ from gpuboost.kernels.cpu.growth import N_OF_TREE, Stages, assist, grow
 from gpuboost.kernels.cpu.predict import MAX_LABELS
 from gpuboost.kernels.cpu.rules import make_rules
 from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
+from gpuboost.kernels.cpu.sparse import by_columns
 from gpuboost.kernels.cpu.threads import Team
 
 #: Row-feature pairs below which a tree is grown by one thread: it takes a millisecond or two
@@ -101,6 +102,8 @@ class CpuGrower:
             bins=None if self.sparse else binned.by_rows,
             row_stride=len(n_bins),
             columns=columns,
+            stored=by_columns(columns) if self.sparse else None,
+            codes=np.empty(n_rows, np.uint8) if self.sparse else None,
             build_ranges=_even_ranges(n_used, 1 if self.sparse else n_ranges),
             scan_ranges=scan_ranges,
             n_bins=n_bins,
