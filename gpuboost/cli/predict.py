@@ -20,6 +20,7 @@ from gpuboost.cli.data_options import (
     without_name_warnings,
 )
 from gpuboost.data.columns import fill
+from gpuboost.data.features import ERROR, MISSING
 from gpuboost.estimators.saving import load_model
 from gpuboost.model.ensemble import ensemble_of, on_numbers
 from gpuboost.progress import Progress
@@ -167,14 +168,16 @@ def _columns(model: Any, table: Table, drop: list[str], voice: Voice) -> ModelCo
         extra = [name for name in table.names if name not in {*chosen, target}]
         if extra:
             voice.note(f"ignored columns: {shortened(extra)}")
-    categories = ensemble_of(model).features.categories
+    features = ensemble_of(model).features
+    unknown = getattr(model, "unknown_category", MISSING)
     formats = {} if schema is None else schema.formats
     return ModelColumns(
         chosen,
-        {chosen[f]: values for f, values in categories.items()},
+        {chosen[f]: values for f, values in features.categories.items()},
         {name: form for name, form in formats.items() if name in chosen},
         where,
-        getattr(model, "unknown_category", "missing") == "error",
+        unknown == ERROR,
+        {chosen[f]: features.features[f].number_of_new(unknown) for f in features.categories},
     )
 
 

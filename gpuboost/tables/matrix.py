@@ -338,7 +338,9 @@ class ModelColumns:
     where : str
         What errors call the table.
     refuse_unknown : bool, default=False
-        Whether a category that training has not seen is an error; else it is missing.
+        Whether a category that training has not seen is an error.
+    numbers_of_new : dict of str to float, optional
+        The numbers of such categories by column; default: NaN, missing.
     """
 
     def __init__(
@@ -348,13 +350,18 @@ class ModelColumns:
         formats: Mapping[str, str],
         where: str,
         refuse_unknown: bool = False,
+        numbers_of_new: Mapping[str, float] | None = None,
     ) -> None:
-        self._refuse_unknown = refuse_unknown
+        self._refuse_unknown, self._new = refuse_unknown, dict(numbers_of_new or {})
         self.columns, self.formats, self._where = list(columns), dict(formats), where
         texts = {n for n, values in categories.items() if np.asarray(values).dtype.kind in "OU"}
         #: Columns to read as text.
         self.text = texts | set(formats)
-        self.known = {n: KnownTexts(values) for n, values in categories.items() if n in texts}
+        self.known = {
+            n: KnownTexts(values, self._new.get(n, np.nan))
+            for n, values in categories.items()
+            if n in texts
+        }
         self.numbers = {n: values for n, values in categories.items() if n not in texts}
         self._n_rows = dict.fromkeys(formats, 0)
 
@@ -378,7 +385,8 @@ class ModelColumns:
         new = values[(place < 0) & ~np.isnan(values)]
         if len(new):
             self._check_unknown(name, new[0].item())
-        return np.where(place < 0, np.nan, place)[codes]
+        of_values = np.where(place < 0, self._new.get(name, np.nan), place)
+        return np.where(np.isnan(values), np.nan, of_values)[codes]
 
     def _formatted(self, name: str, column: Any) -> np.ndarray:
         if not (isinstance(column, np.ndarray) or kind_of(column.type) == "text"):
@@ -407,8 +415,8 @@ class ModelColumns:
         """A sentence for each column with texts that training has not seen."""
         return [
             f"column {name!r}: {known.n_unknown:,} rows have a text that training has not "
-            f"seen, such as {known.example!r}; "
-            "it counts as missing"
+            f"seen, such as {known.example!r}; it "
+            + ("counts as missing" if np.isnan(known.number_of_new) else "has the mean of all rows")
             for name, known in self.known.items()
             if known.n_unknown
         ]
