@@ -425,7 +425,7 @@ def _level(value: Any) -> Any:
     if isinstance(value, (str, numbers.Number)):
         return value
     hash(value)  # a category does not change
-    kind = type(value)
+    kind: Any = type(value)
     if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
         raise TypeError(f"{kind.__name__} has no text")
     return str(value)

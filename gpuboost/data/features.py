@@ -562,8 +562,8 @@ def _category_numbers(columns: Columns, f: int, feature: Feature, unknown: str) 
     dtype = np.float32 if len(categories) < 1 << 24 else np.float64
     own = feature.numbers is None or feature.kind in WITH_STATISTIC
     number = place if own else np.asarray(feature.numbers)[place]
-    new = feature.number_of_new(unknown)
-    numbers = np.append(np.where(place < 0, new, number), np.nan).astype(dtype)
+    of_values = np.where(place < 0, feature.number_of_new(unknown), number)
+    numbers = np.append(of_values, np.nan).astype(dtype)
     return numbers[codes]  # -1: the last one
 
 

@@ -81,9 +81,10 @@ def suspects(x: np.ndarray, y: np.ndarray, classes: bool) -> list[Suspect]:
         return []
     first = _some(len(y), FIRST_ROWS)
     out = []
-    x = x[rows].tocsc() if issparse(x) else x
+    stored: Any = x[rows].tocsc() if issparse(x) else None
     for f in range(x.shape[1]):
-        column = x[:, [f]].toarray()[:, 0] if issparse(x) else x[rows, f].astype(np.float64)
+        column = x[rows, f] if stored is None else stored[:, [f]].toarray()[:, 0]
+        column = column.astype(np.float64)
         if min(_shares(unexplained, column[first], y[first], classes)) <= FIRST_SHARE:
             share = min(_shares(unexplained, column, y, classes))
             out += [Suspect(f, classes, share)] if share <= limit else []

@@ -627,7 +627,14 @@ def test_libsvm_files_stay_sparse(tmp_path, monkeypatch, capsys):
             n_estimators=4, max_depth=3, min_child_weight=0, early_stopping_rounds=3,
             sparse_missing=missing,
         ).fit(x[:250], y[:250], eval_set=(x[250:], y[250:]))  # fmt: skip
-        command = ["train", "a.svm", "--valid", "b.svm", *options, f"sparse_missing={str(missing).lower()}"]
+        command = [
+            "train",
+            "a.svm",
+            "--valid",
+            "b.svm",
+            *options,
+            f"sparse_missing={str(missing).lower()}",
+        ]
         extra = ["--cv", "2", "--report", "page.html"] if missing else []
         assert main([*command, *extra, "--out", "m.gb"]) == 0, capsys.readouterr().err
         assert gb.load_model("m.gb").fingerprint() == model.fingerprint()

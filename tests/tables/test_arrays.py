@@ -37,9 +37,7 @@ def test_libsvm_of_absurd_width_is_refused(write, monkeypatch):
         read(write("1 1:1\n0 2000000000:1\n", "t.libsvm"))
     monkeypatch.setattr(arrays, "MAX_DENSE_BYTES", 1 << 20)
     wide = write("1 1:1\n0 100000:1\n", "t.libsvm")
-    with pytest.raises(
-        TableError, match="2 rows of 100,000 columns would take"
-    ):
+    with pytest.raises(TableError, match="2 rows of 100,000 columns would take"):
         read(wide)
     data = read_training(open_table(wide), "y", sparse=True)
     assert data.train.x.shape == (2, 100_000) and data.train.x.nnz == data.train.n_rows == 2
