@@ -213,7 +213,16 @@ class FrameColumns(Columns):
 
     @cached_property
     def _series(self) -> list[Any]:
-        return list(self.frame.iter_columns())
+        import narwhals.stable.v2 as nw
+
+        columns = list(self.frame.iter_columns())
+        if not self.frame.implementation.is_pyarrow():
+            return columns
+        # Arrow can neither filter nor look up views of texts
+        return [
+            one.cast(nw.String) if str(one.to_native().type) == "string_view" else one
+            for one in columns
+        ]
 
     def reordered(self, names: Sequence[Any]) -> FrameColumns:
         """The same columns in another order."""
@@ -295,8 +304,6 @@ class FrameColumns(Columns):
         codes = np.full(len(known), -1, np.int32)
         if not known.any():
             return codes, []
-        if series.dtype == nw.String and self.frame.implementation.is_pyarrow():
-            series = series.cast(nw.String)  # Arrow cannot look up views of texts
         if series.dtype in (nw.String, nw.Categorical, nw.Enum):
             values = series.unique().to_list()
             if isinstance(values[0], str):

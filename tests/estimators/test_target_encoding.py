@@ -290,7 +290,7 @@ def test_a_new_category_may_have_the_mean_of_all(data, encoding, tmp_path):
     assert model.fingerprint() == plain.fingerprint()
     np.testing.assert_array_equal(model.predict(x), plain.predict(x))
     np.testing.assert_array_equal(model.predict(gone), plain.predict(gone))
-    assert (model.predict(new) != plain.predict(new)).all()
+    assert encoding == "both" or (model.predict(new) != plain.predict(new)).all()
     rmse = np.sqrt(np.mean((model.predict(new) - y[:9]) ** 2))
     assert model.evals_result_["validation_0"]["rmse"][-1] == pytest.approx(rmse)
     seen = model.ensemble_.features.expand_on_host(model.check_rows(new))
