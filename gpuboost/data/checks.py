@@ -152,6 +152,15 @@ def refuse_sparse(name: str, values: Any) -> None:
         )
 
 
+def refuse_categories_of_sparse(x: Any, categorical_features: Any) -> None:
+    """Raise if columns of a sparse matrix are to be categories."""
+    if categorical_features is not None and not isinstance(categorical_features, str):
+        raise TypeError(
+            "categorical_features must be None or 'auto' for a sparse X, such as this "
+            f"{type(x).__name__}: use X.toarray(), or leave it out"
+        )
+
+
 def check_weight(
     sample_weight: Any,
     n_rows: int,

@@ -63,8 +63,10 @@ KINDS = (NUMERIC, ORDINAL, CATEGORICAL, ENCODED, SPLIT_AND_ENCODED)
 IN_SETS, WITH_STATISTIC = (CATEGORICAL, SPLIT_AND_ENCODED), (ENCODED, SPLIT_AND_ENCODED)
 #: What encodings make of categories.
 KIND_OF = {PARTITION: CATEGORICAL, TARGET: ENCODED, BOTH: SPLIT_AND_ENCODED}
-#: What is done with a category that training has not seen.
-UNKNOWN = ("missing", "error")
+#: What is done with a category that training has not seen: it is a missing value, an error, or,
+#: where trees see the means of targets, one whose mean is that of all rows.
+MISSING, ERROR, PRIOR = "missing", "error", "prior"
+UNKNOWN = (MISSING, ERROR, PRIOR)
 
 log = logging.getLogger("gpuboost")
 
@@ -93,6 +95,12 @@ class Feature:
         if self.categories is None:
             return 0
         return len(self.categories) if self.numbers is None else int(self.numbers.max()) + 1
+
+    def number_of_new(self, unknown: str) -> float:
+        """The number of categories that training has not seen."""
+        if unknown == PRIOR and self.kind in WITH_STATISTIC and self.categories is not None:
+            return float(len(self.categories))
+        return float("nan")
 
     @property
     def number_names(self) -> np.ndarray:
@@ -211,10 +219,11 @@ class FeatureMap:
 
         return replace(self, features=[renumbering(feature) for feature in self.features])
 
-    def encode(self, x: Any, unknown: str = "missing") -> Any:
+    def encode(self, x: Any, unknown: str = MISSING) -> Any:
         """The numbers of a table as a matrix: those of categories are their places.
 
-        A category not seen in training becomes NaN (missing), or an error with ``unknown="error"``.
+        A category not seen in training becomes NaN (missing), or an error with ``unknown="error"``,
+        or with ``unknown="prior"`` the place behind the last one in columns with a statistic.
         A matrix of numbers alone is returned as it is.
         """
         columns = columns_of(x)
@@ -263,7 +272,7 @@ class FeatureMap:
                     of_places[used] = numbers
             features[f] = replace(features[f], categories=categories[used], numbers=numbers)
             out = x.copy() if out is x else out
-            out[:, f] = _renumbered(column, of_places)
+            out[:, f] = _renumbered(column, of_places, len(categories))
         return replace(self, features=features), out
 
     # --- columns that are made of others
@@ -331,9 +340,11 @@ class FeatureMap:
             return x
         out = np.empty((len(x), self.n_tree_columns), x.dtype)
         out[:, : len(self)] = x
-        for f, feature in enumerate(self.features):
-            if feature.kind == SPLIT_AND_ENCODED and feature.numbers is not None:
-                out[:, f] = _renumbered(x[:, f], feature.numbers)
+        for one in self.statistics:
+            f = int(one.columns[0])
+            if len(one.columns) == 1 and self.features[f].kind == SPLIT_AND_ENCODED:
+                numbers, n_places = self.features[f].numbers, int(one.n_categories[0])
+                out[:, f] = _renumbered(x[:, f], numbers, n_places)
         for seats, columns in zip(self._made_places, made, strict=True):
             out[:, seats] = columns
         for place, part in self._part_places:
@@ -542,7 +553,7 @@ def _category_numbers(columns: Columns, f: int, feature: Feature, unknown: str) 
     codes, values = columns.levels(f)
     categories = np.empty(0) if feature.categories is None else feature.categories
     place = places(values, categories)
-    if unknown == "error" and (place < 0).any():
+    if unknown == ERROR and (place < 0).any():
         new = [value for value, at in zip(values, place, strict=True) if at < 0]
         raise ValueError(
             f"column {columns.called(f)} of X has a category that training has not seen: "
@@ -551,15 +562,17 @@ def _category_numbers(columns: Columns, f: int, feature: Feature, unknown: str) 
     dtype = np.float32 if len(categories) < 1 << 24 else np.float64
     own = feature.numbers is None or feature.kind in WITH_STATISTIC
     number = place if own else np.asarray(feature.numbers)[place]
-    numbers = np.append(np.where(place < 0, np.nan, number), np.nan).astype(dtype)
+    of_values = np.where(place < 0, feature.number_of_new(unknown), number)
+    numbers = np.append(of_values, np.nan).astype(dtype)
     return numbers[codes]  # -1: the last one
 
 
-def _renumbered(column: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Other numbers for those in a column; NaN stays."""
-    known = ~np.isnan(column)
+def _renumbered(column: np.ndarray, numbers: np.ndarray | None, n_places: int) -> np.ndarray:
+    """The numbers of the places in a column (None: the places); NaN for those that are none."""
+    known = column < n_places
+    places = column[known].astype(np.int64)
     out = np.full(len(column), np.nan)
-    out[known] = numbers[column[known].astype(np.int64)]
+    out[known] = places if numbers is None else numbers[places]
     return out
 
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import is_classifier
 
 from gpuboost.backend import (
@@ -39,7 +38,7 @@ from gpuboost.data.feature_options import (
     interaction_groups,
     monotone_directions,
 )
-from gpuboost.data.features import FeatureMap
+from gpuboost.data.features import PRIOR, UNKNOWN, FeatureMap
 from gpuboost.data.forced_splits import (
     check_forced_splits,
     check_paths,
@@ -48,7 +47,7 @@ from gpuboost.data.forced_splits import (
     read_forced_splits,
 )
 from gpuboost.data.summary import Summary
-from gpuboost.data.target_statistics import ENCODINGS, TargetSums, target_columns
+from gpuboost.data.target_statistics import ENCODINGS, PARTITION, TargetSums, target_columns
 from gpuboost.dtypes import MAX_VALUE_BINS, SYMMETRIC
 from gpuboost.estimators.base import BaseTrees, TrainedInRounds
 from gpuboost.estimators.eval_sets import one_column
@@ -87,6 +86,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
     evals_result_: dict[str, dict[str, list[float]]]
     best_score_: Annotated[float | None, SOMETIMES]  # with early stopping
     _combines = (("sum", False, False),)
+    _unknown = UNKNOWN
 
     #: Losses to choose from; the classifier's are for two classes.
     _objectives: ClassVar[tuple[str, ...]]
@@ -113,6 +113,11 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         symmetric = params.order == SYMMETRIC
         check_forced_splits(self.forced_splits, symmetric, params.depth_limit, params.leaf_limit)
         self._check_input_parameters()
+        if self.unknown_category == PRIOR and self.categorical_encoding == PARTITION:
+            raise ValueError(
+                "unknown_category='prior' is for columns with mean targets: categorical_encoding "
+                "must be 'auto', 'target' or 'both'; got 'partition'"
+            )
         return params
 
     def _share_of_rows(self) -> dict[str, Any]:
@@ -157,11 +162,6 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         are read on the host.
         """
         chosen, where = self.categorical_features, device_of(x)
-        if issparse(x) and chosen is not None and not isinstance(chosen, str):
-            raise TypeError(
-                "categorical_features must be None or 'auto' for a sparse X, such as this "
-                f"{type(x).__name__}: use X.toarray(), or leave it out"
-            )
         stays = (
             where is None or chosen is None or (isinstance(chosen, str) and device_holds_numbers(x))
         )

@@ -105,9 +105,10 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         Columns of categories: their numbers, names or a mask; None for no column. "auto": columns
         of a frame that hold text or have a dtype of categories, and columns of text of other
         tables. Categories are text or numbers.
-    unknown_category : {"missing", "error"}, default="missing"
+    unknown_category : {"missing", "error", "prior"}, default="missing"
         What a category is in rows to predict that training has not seen: a missing value, or an
-        error.
+        error. With "prior" its mean target is that of all training rows, in columns of which trees
+        see mean targets (``categorical_encoding``); in others it is a missing value.
     cat_smooth : float, default=10.0
         Smoothing of the order in which categories are put into sets, gradient / (hessian +
         cat_smooth): higher values move categories with few rows to the middle.
@@ -435,9 +436,10 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         Columns of categories: their numbers, names or a mask; None for no column. "auto": columns
         of a frame that hold text or have a dtype of categories, and columns of text of other
         tables. Categories are text or numbers.
-    unknown_category : {"missing", "error"}, default="missing"
+    unknown_category : {"missing", "error", "prior"}, default="missing"
         What a category is in rows to predict that training has not seen: a missing value, or an
-        error.
+        error. With "prior" its mean target is that of all training rows, in columns of which trees
+        see mean targets (``categorical_encoding``); in others it is a missing value.
     cat_smooth : float, default=10.0
         Smoothing of the order in which categories are put into sets, gradient / (hessian +
         cat_smooth): higher values move categories with few rows to the middle.

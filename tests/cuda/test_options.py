@@ -91,6 +91,7 @@ BOOSTING = [
     {"multi_strategy": "vector_leaf", OUTPUTS: True},
     {"categorical_features": [1]},
     {"unknown_category": "error", "categorical_features": [1]},
+    {"unknown_category": "prior", "categorical_encoding": "target", "categorical_features": [1]},
     {"categorical_encoding": "target", "categorical_features": [1]},
     {"cat_smooth": 5000.0, "categorical_features": [1]},
     {"max_cat_to_onehot": 20, "categorical_features": [1]},
@@ -238,6 +239,7 @@ TOGETHER = {
         {"feature_penalties": {7: 1.0}},
         {"feature_penalties": {0: float("inf")}},
         {"monotone_constraints": {1: 1}, "categorical_features": [1]},
+        {"unknown_category": "prior", "categorical_encoding": "partition"},
     ],
     "Decision trees": [
         {"max_bins": 16, "splitter": "exact"},
