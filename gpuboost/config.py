@@ -13,6 +13,12 @@ from gpuboost.dtypes import DEPTHWISE, LEAFWISE, SYMMETRIC
 
 SAMPLING_METHODS = ("uniform", "goss", "mvs")
 GROW_POLICIES = {"depthwise": DEPTHWISE, "leafwise": LEAFWISE, "symmetric": SYMMETRIC}
+#: Symmetric trees if a model may become as large as its data wants, or depth-wise ones.
+AUTO = "auto"
+
+#: Iterations times learning rate from which symmetric trees have time enough: at 300 iterations of
+#: 0.1 they are still behind.
+ENOUGH_STEPS = 50.0
 
 #: How several outputs, or classes, share trees.
 VECTOR_LEAF = "vector_leaf"
@@ -132,7 +138,7 @@ class BoostParams:
     max_depth: int | None = None
     max_leaves: int | None = None
     leaves_per_step: int = 1
-    grow_policy: str = "depthwise"
+    grow_policy: str = AUTO
     max_bins: int = 256
     min_child_weight: float = 1.0
     min_samples_leaf: int = 1
@@ -161,7 +167,7 @@ class BoostParams:
             allowed.check(name, value)
             if value is not None:
                 object.__setattr__(self, name, int(value) if allowed.integer else float(value))
-        check_choice("grow_policy", self.grow_policy, GROW_POLICIES)
+        check_choice("grow_policy", self.grow_policy, (AUTO, *GROW_POLICIES))
         self._check_sampling()
         check_choice("multi_strategy", self.multi_strategy, MULTI_STRATEGIES)
         if self.leaves_per_step != 1 and self.order != LEAFWISE:
@@ -203,7 +209,20 @@ class BoostParams:
     @property
     def order(self) -> int:
         """Growth order as the kernels know it."""
+        if self.grow_policy == AUTO:
+            return SYMMETRIC if self._symmetric_by_default else DEPTHWISE
         return GROW_POLICIES[self.grow_policy]
+
+    @property
+    def _symmetric_by_default(self) -> bool:
+        """Whether data says when to stop, after long enough, and symmetric trees can be had."""
+        return (
+            self.early_stopping_rounds is not None
+            and self.n_estimators * self.learning_rate >= ENOUGH_STEPS
+            and self.max_leaves is None
+            and self.leaves_per_step == 1
+            and (self.max_depth is None or self.max_depth <= MAX_SYMMETRIC_DEPTH)
+        )
 
     @property
     def samples_columns(self) -> bool:

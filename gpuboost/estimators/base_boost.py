@@ -20,7 +20,7 @@ from gpuboost.backend import (
     n_threads,
     on_host,
 )
-from gpuboost.config import RANGES, VECTOR_LEAF, BoostParams, check_choice, check_flag
+from gpuboost.config import AUTO, RANGES, VECTOR_LEAF, BoostParams, check_choice, check_flag
 from gpuboost.data.checks import (
     check_class_labels,
     check_groups,
@@ -94,7 +94,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
     def _check_params(self) -> BoostParams:
         """Parameters as a checked config; raises before any work is done."""
         params = BoostParams(
-            grow_policy=self.grow_policy,
+            grow_policy=self._grow_policy(),
             sampling_method=self.sampling_method,
             multi_strategy=self.multi_strategy,
             **{name: getattr(self, name) for name in RANGES} | self._share_of_rows(),
@@ -119,6 +119,11 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
                 "must be 'auto', 'target' or 'both'; got 'partition'"
             )
         return params
+
+    def _grow_policy(self) -> Any:
+        """``grow_policy``; forced splits are a tree unless symmetric trees are asked for."""
+        by_default = isinstance(self.grow_policy, str) and self.grow_policy == AUTO
+        return "depthwise" if by_default and self.forced_splits is not None else self.grow_policy
 
     def _share_of_rows(self) -> dict[str, Any]:
         """``subsample`` as a number, if it is none."""

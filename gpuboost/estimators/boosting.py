@@ -56,9 +56,11 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         Number of leaves that leaf-wise growth splits at once: those with the highest gains. Values
         above 1 need fewer steps, which is faster on a GPU; the last leaves may differ from those of
         one-by-one growth.
-    grow_policy : {"depthwise", "leafwise", "symmetric"}, default="depthwise"
+    grow_policy : {"auto", "depthwise", "leafwise", "symmetric"}, default="auto"
         "depthwise": level by level. "leafwise": the leaf with the highest gain first. "symmetric":
-        the same split for all nodes of a level (oblivious trees).
+        the same split for all nodes of a level (oblivious trees). "auto": "symmetric" with early
+        stopping if ``n_estimators * learning_rate`` is at least 50 and neither ``max_leaves`` nor
+        ``forced_splits`` is given, and "depthwise" otherwise.
     max_bins : int, default=256
         Maximum number of bins per feature, from 2 to 256. One bin is reserved for missing values,
         so 256 means 255 bins for values.
@@ -386,9 +388,11 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         Number of leaves that leaf-wise growth splits at once: those with the highest gains. Values
         above 1 need fewer steps, which is faster on a GPU; the last leaves may differ from those of
         one-by-one growth.
-    grow_policy : {"depthwise", "leafwise", "symmetric"}, default="depthwise"
+    grow_policy : {"auto", "depthwise", "leafwise", "symmetric"}, default="auto"
         "depthwise": level by level. "leafwise": the leaf with the highest gain first. "symmetric":
-        the same split for all nodes of a level (oblivious trees).
+        the same split for all nodes of a level (oblivious trees). "auto": "symmetric" with early
+        stopping if ``n_estimators * learning_rate`` is at least 50 and neither ``max_leaves`` nor
+        ``forced_splits`` is given, and "depthwise" otherwise.
     max_bins : int, default=256
         Maximum number of bins per feature, from 2 to 256. One bin is reserved for missing values,
         so 256 means 255 bins for values.
