@@ -19,7 +19,9 @@ from numpy.typing import DTypeLike
 
 from gpuboost.exchange import (
     ClassicalGrower,
+    Codes,
     DeviceArray,
+    DrawnRows,
     EnsembleLike,
     FeatureMatrix,
     GradientSample,
@@ -65,13 +67,13 @@ class Binning(Protocol):
 
     def bin_matrix(
         self, x: DeviceArray, cuts: HostArray, n_cuts: HostArray, by_rows: bool
-    ) -> tuple[DeviceArray, DeviceArray]:
+    ) -> tuple[Codes, Codes]:
         """Bins by columns, and by rows if asked, or in the layout of the device."""
 
     def bin_columns(self, x: DeviceArray, cuts: HostArray, n_cuts: HostArray) -> DeviceArray:
         """Bins by columns, (n_features, n_rows) uint8, where the matrix is."""
 
-    def bin_sparse(self, x: SparseRows, cuts: list[HostArray]) -> DeviceArray:
+    def bin_sparse(self, x: SparseRows, cuts: list[HostArray]) -> Codes:
         """Codes of the stored values of a sparse matrix, in the layout of the device."""
 
     def code_borders(
@@ -128,7 +130,7 @@ class Boosting(Protocol):
 
     def draw_rows(
         self, usable: DeviceArray, fraction: float, key: np.uint32, out: DeviceArray
-    ) -> DeviceArray:
+    ) -> DrawnRows:
         """Rows of one round, as the growers of this backend take them."""
 
     def draw_by_gradient(
@@ -142,7 +144,7 @@ class Boosting(Protocol):
         key: np.uint32,
         factor: DeviceArray,
         out: DeviceArray,
-    ) -> DeviceArray:
+    ) -> DrawnRows:
         """Rows of one round, drawn by the size of their gradients.
 
         ``factor`` gets how often each row counts, 0 if it is not drawn; gradients and hessians are
@@ -157,7 +159,7 @@ class Boosting(Protocol):
         key: np.uint32,
         factor: DeviceArray,
         out: DeviceArray,
-    ) -> DeviceArray:
+    ) -> DrawnRows:
         """Rows of one round: all rows with the same number in ``units`` are drawn, or none.
 
         ``shares`` are the probabilities of the rows; ``factor`` gets 1 for those that are drawn,
@@ -310,7 +312,7 @@ class HostOnly(Protocol):
     ) -> list[HostArray]:
         """Cuts of each column of a sparse matrix: those of ``find_cuts`` for the same values."""
 
-    def code_sparse(self, x: SparseRows, cuts: list[HostArray], first: HostArray) -> Any:
+    def code_sparse(self, x: SparseRows, cuts: list[HostArray], first: HostArray) -> Codes:
         """Codes of the stored values of a sparse matrix; those of feature f begin with first[f]."""
 
     def fixed_point_sum(self, values: HostArray, weight: HostArray, scale: float) -> int:

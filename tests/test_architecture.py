@@ -63,7 +63,14 @@ def test_modules_import_only_from_lines_above(path):
     ("folder", "others"),
     [
         ("cpu", ()),
-        ("cuda", ("gpuboost.kernels.cpu.backend", "gpuboost.kernels.emulation")),
+        (
+            "cuda",
+            (
+                "gpuboost.kernels.cpu.backend",
+                "gpuboost.kernels.cpu.trees",
+                "gpuboost.kernels.emulation",
+            ),
+        ),
         ("emulation", ()),
     ],
 )

@@ -351,10 +351,10 @@ def _has_value(column: np.ndarray) -> np.ndarray:
     """Where a column has one."""
     if column.dtype.kind != "O":
         return column == column
-    return np.array([not _is_missing(value) for value in column], bool)
+    return np.array([not is_missing(value) for value in column], bool)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether an object stands for no value: None, NaN, NaT, and pandas' NA."""
     if value is None or isinstance(value, str):
         return value is None
@@ -425,8 +425,9 @@ def _numbers_of_objects(values: list[Any], holds: str, called: str) -> np.ndarra
         return np.array([seconds_of_object(value) for value in values], np.float64)
     try:
         return np.array([float(value) for value in values], np.float64)
-    except ValueError as error:
-        raise ValueError(
+    except (ValueError, TypeError, OverflowError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError  # as scikit-learn asks for
+        raise kind(
             f"X must hold numbers; column {called} does not ({error}): name it in "
             "categorical_features, or make numbers of it"
         ) from error

@@ -83,6 +83,13 @@ def _boosting() -> dict[str, Training]:
         "boosting, leaves of several outputs": Training(
             classifier, "five", small | {"multi_strategy": "vector_leaf"}
         ),
+        "boosting, several targets": Training(regressor, "pair", small),
+        "boosting, means of targets by category": Training(
+            classifier,
+            "five",
+            small | {"categorical_features": [3, 4], "categorical_encoding": "both"},
+            categories=True,
+        ),
         "boosting, nothing missing": Training(regressor, "values", small, missing=False),
         "boosting, early stopping": Training(regressor, "values", stops, eval_set=True),
         "boosting, 300 columns": Training(classifier, "two", small, n_features=300),
@@ -103,8 +110,17 @@ def _boosting() -> dict[str, Training]:
         "interaction_constraints": [[0, 5, 17], [1, 2, 5]], "feature_weights": {0: 5.0, 3: 0.0},
         "feature_penalties": {0: 9.0, 17: 3.0}, "colsample_bytree": 0.8, "colsample_bynode": 0.7,
     }  # fmt: skip
+    root = {"feature": 5, "threshold": 0.0}
+    forced: dict[str, dict[str, Any]] = {
+        "depthwise": {"forced_splits": root | {"left": {"feature": 1, "threshold": 0.5}}},
+        "leafwise": {"forced_splits": root | {"right": {"feature": 2, "threshold": 1.0}}},
+        "symmetric": {"forced_splits": [root, {"feature": 1, "threshold": 0.5}]},
+    }
     for order, size in sizes.items():
         parameters = small | size | {"grow_policy": order}
+        out[f"boosting, forced splits, {order}"] = Training(
+            classifier, "two", parameters | forced[order]
+        )
         out[f"boosting, monotone features, {order}"] = Training(
             regressor, "values", parameters | monotone
         )

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier, is_regressor
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
@@ -30,8 +30,10 @@ from gpuboost.backend import (
 from gpuboost.config import check_choice, check_flag
 from gpuboost.data.categorical import check_categorical_features
 from gpuboost.data.checks import (
+    check_class_labels,
     refuse_mask,
     refuse_sparse,
+    refuse_times,
     to_native,
 )
 from gpuboost.data.columns import NUMBER, TEXT, Columns, FrameColumns, columns_of, plain_matrix
@@ -410,6 +412,10 @@ class BaseTrees(BaseEstimator):
         refuse_mask("y", y)
         refuse_sparse("y", y)
         y = on_host(y)
+        if is_regressor(self):
+            refuse_times("y", y)
+        else:
+            check_class_labels("y", y)
         columns = columns_of(x)
         if device_of(x) is not None:
             x, y = self._validate_on_device(x, y, reset=True, **options)

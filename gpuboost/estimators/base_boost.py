@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import is_classifier
 
 from gpuboost.backend import (
     Backend,
@@ -24,6 +25,7 @@ from gpuboost.backend import (
 )
 from gpuboost.config import RANGES, VECTOR_LEAF, BoostParams, check_choice, check_flag
 from gpuboost.data.checks import (
+    check_class_labels,
     check_groups,
     check_weight,
     refuse_mask,
@@ -694,6 +696,8 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
             name = f"y of eval_set[{i}]"
             refuse_mask(name, ey)
             refuse_sparse(name, ey)
+            if is_classifier(self):
+                check_class_labels(name, on_host(ey))
             ex = self._check_table(ex, features)
             ey = self._check_eval_y(name, one_column(name, on_host(ey)), len(ex), n_outputs)
             out.append((ex, ey, check_weight(on_host(ew), len(ex), f"eval_sample_weight[{i}]")))

@@ -191,8 +191,9 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
     eval_metric : str, callable or list, default=None
         Metrics that are computed on the evaluation sets: "rmse", "mae", functions, scikit-learn
         scorers, or a list of these. A function is called as ``metric(y, prediction)``; lower is
-        better unless it has an attribute ``greater_is_better`` that is True. If it has an argument
-        ``sample_weight``, it gets the weights of the evaluation set. None means the objective.
+        better unless it has an attribute ``greater_is_better`` that is True, or is a score of
+        ``sklearn.metrics``. If it has an argument ``sample_weight``, it gets the weights of the
+        evaluation set. None means the objective.
     importance_type : {"gain", "split", "cover"}, default="gain"
         What ``feature_importances_`` sums over the splits on a feature: their gains, their number,
         or the weight of the rows that they split.
@@ -596,8 +597,9 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         a list of these. A function is called as ``metric(y, probability)``, where y contains
         positions in ``classes_``, and the probabilities are those of the second of two classes,
         shape (n_samples,), or of all classes, shape (n_samples, n_classes). Lower is better unless
-        it has an attribute ``greater_is_better`` that is True. If it has an argument
-        ``sample_weight``, it gets the weights of the evaluation set. None means the objective.
+        it has an attribute ``greater_is_better`` that is True, or is a score of
+        ``sklearn.metrics``. If it has an argument ``sample_weight``, it gets the weights of the
+        evaluation set. None means the objective.
     class_weight : dict, list of dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``; a list has one entry for each
         output.

@@ -11,7 +11,9 @@ from numpy.typing import DTypeLike
 from gpuboost.dtypes import N_CODES, SAMPLE, SUM_BLOCK, SUM_LANES
 from gpuboost.exchange import (
     ClassicalGrower,
+    Codes,
     DeviceArray,
+    DrawnRows,
     EnsembleLike,
     FeatureMatrix,
     GradientSample,
@@ -47,7 +49,7 @@ MEDIAN_CELLS = 1 << 24
 NUMERIC_CLASSES = {np.dtype(t) for t in "?bhilqBHILQfd"}
 
 
-def _on_host(array: DeviceArray) -> bool:
+def _on_host(array: DeviceArray | float) -> bool:
     return not isinstance(array, cupy().ndarray)
 
 
@@ -139,7 +141,7 @@ class CudaBackend:
 
     def bin_matrix(
         self, x: DeviceArray, cuts: HostArray, n_cuts: HostArray, by_rows: bool
-    ) -> tuple[DeviceArray, DeviceArray]:
+    ) -> tuple[Codes, Codes]:
         """Bins in the device's layout: (None, bins).
 
         Rows go up in chunks: while one is binned the next is on its way.
@@ -150,9 +152,9 @@ class CudaBackend:
         """Bins by columns, (n_features, n_rows) uint8, where the matrix is."""
         if _on_host(x):
             return self.host.bin_columns(x, cuts, n_cuts)
-        return self._bins(x, cuts, n_cuts, 1).reshape(x.shape[1], x.shape[0])
+        return self._bins(x, cuts, n_cuts, 1).reshape(x.shape[::-1])
 
-    def bin_sparse(self, x: SparseRows, cuts: list[HostArray]) -> DeviceArray:
+    def bin_sparse(self, x: SparseRows, cuts: list[HostArray]) -> Codes:
         """Codes of the stored values of a sparse matrix, in one buffer (``common.cuh``)."""
         first = np.arange(x.n_features + 1, dtype=np.int64) * N_CODES
         codes = self.host.code_sparse(x, cuts, first)
@@ -388,7 +390,7 @@ class CudaBackend:
 
     def draw_rows(
         self, usable: DeviceArray, fraction: float, key: np.uint32, out: DeviceArray
-    ) -> DeviceArray:
+    ) -> DrawnRows:
         """Rows of one round: (rows, how many), both on the device."""
         nothing = self._scratch("no_factor", (1,))
         return self._collect(usable, fraction, key, nothing, False, out)
@@ -404,7 +406,7 @@ class CudaBackend:
         key: np.uint32,
         factor: DeviceArray,
         out: DeviceArray,
-    ) -> DeviceArray:
+    ) -> DrawnRows:
         """Rows of one round, drawn by the size of their gradients; (rows, how many)."""
         n_rows, n_buckets = g.shape[1], N_BUCKETS + 1
         sample = self._scratch("sample", (1,), SAMPLE)
@@ -437,7 +439,7 @@ class CudaBackend:
         key: np.uint32,
         factor: DeviceArray,
         out: DeviceArray,
-    ) -> DeviceArray:
+    ) -> DrawnRows:
         """Rows of one round, drawn with all rows of their unit; (rows, how many)."""
         sampling.KEEP_UNITS(units.shape[0], key, units, shares, factor)
         return self._collect(usable, 0.0, key, factor, True, out)
@@ -450,7 +452,7 @@ class CudaBackend:
         factor: DeviceArray,
         counted: bool,
         out: DeviceArray,
-    ) -> DeviceArray:
+    ) -> DrawnRows:
         """The rows that are drawn: by their hash, or those that count; (rows, how many)."""
         n = usable.shape[0]
         tile_rows = tile_rows_for(n)

@@ -13,8 +13,9 @@ from gpuboost.config import BoostParams
 from gpuboost.data.features import FeatureMap
 from gpuboost.data.sparse import sparse_rows
 from gpuboost.data.summary import Summary
-from gpuboost.dtypes import GROWTH, record_of
+from gpuboost.dtypes import DEPTHWISE, GROWTH, LEAFWISE, SYMMETRIC, record_of
 from gpuboost.exchange import SplitRules
+from gpuboost.kernels.cuda.grower import scan_features_for
 from gpuboost.kernels.cuda.records import STATE
 from gpuboost.kernels.emulation import control
 from gpuboost.objectives.losses import OBJECTIVES
@@ -166,6 +167,14 @@ def test_features_are_drawn_as_on_the_cpu(n_features):
                     backend.draw_features(n_features, growth, out)
                     drawn.append(backend.to_host(out))
             np.testing.assert_array_equal(*drawn)
+
+
+def test_blocks_of_the_scan():
+    """A step of leaf-wise growth has two nodes: one block would be one multiprocessor's work."""
+    features = [1, 28, 256, 300, 2048, 5000]
+    assert [scan_features_for(LEAFWISE, n) for n in features] == [4, 4, 4, 8, 32, 32]
+    assert [scan_features_for(DEPTHWISE, n) for n in features] == [32] * 6
+    assert [scan_features_for(SYMMETRIC, n) for n in features] == [1] * 6
 
 
 def test_atomics_and_reads_of_the_histogram_kernel():

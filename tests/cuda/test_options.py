@@ -166,6 +166,7 @@ CLASSICAL = [
     {"criterion": "log_loss"},
     {"criterion": "misclassification"},
     {"criterion": "squared_error"},
+    {"criterion": "friedman_mse"},
     {"criterion": "absolute_error"},
     {"criterion": "poisson"},
     {"splitter": "hist"},

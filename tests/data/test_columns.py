@@ -170,6 +170,21 @@ def test_texts_are_no_numbers():
         columns.numbers(0)
 
 
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ([pd.Period("2020-01"), pd.Period("2020-02")], "not 'Period'"),
+        ([[1, 2], [3]], "not 'list'"),
+        ([10**400, 1], "int too large"),
+    ],
+)
+def test_objects_that_are_no_numbers_name_their_column(values, reason):
+    message = f"must hold numbers; column 'a' does not .*{reason}"
+    for table in (pd.DataFrame({"a": values}), pd.DataFrame({"a": values}, dtype=object)):
+        with pytest.raises((TypeError, ValueError), match=message):
+            columns_of(table).numbers(0)
+
+
 def test_frames_that_are_not_computed_yet():
     with pytest.raises(TypeError, match=r"X is a polars.*LazyFrame whose rows are not computed"):
         columns_of(pl.LazyFrame({"a": [1]}))

@@ -60,6 +60,16 @@ def test_everything_has_its_place_and_all_parts_are_planned():
     assert len(set(full.everything())) == len(parts)
 
 
+def test_many_results_of_one_item_count_once(tmp_path, monkeypatch):
+    checks = [("installation", "python"), ("installation", "cpu"), ("operations", "metric rmse")]
+    monkeypatch.setattr(
+        full.worker, "run_items", lambda *_, **__: (Check(*c, PASSED, "") for c in checks)
+    )
+    items = [full.INSTALLATION, Item("operations", "metric rmse")]
+    run = FullRun(Order(tmp_path / "run", sizes=SIZES, items=items))
+    assert [run.n_done for _ in run.run()] == [1, 1, 2]
+
+
 def test_no_time_at_all(tmp_path):
     run = FullRun(Order(tmp_path / "run", budget=0.0, sizes=SIZES))
     run.finish() if not list(run.run()) else run.finish()
