@@ -24,6 +24,9 @@ ENOUGH_STEPS = 50.0
 VECTOR_LEAF = "vector_leaf"
 MULTI_STRATEGIES = ("one_tree_per_output", VECTOR_LEAF)
 
+#: How training rows are held out: a random choice, or those behind all others.
+VALIDATION_SPLITS = ("random", "last")
+
 #: Depth, leaves and rows that stand for "no limit": larger numbers count as these.
 NO_DEPTH_LIMIT = 1 << 20
 NO_LEAF_LIMIT = 1 << 30
@@ -125,6 +128,9 @@ RANGES = {
     "colsample_bylevel": Number(0, 1, low_open=True),
     "colsample_bynode": Number(0, 1, low_open=True),
     "early_stopping_rounds": Number(1, integer=True, none=True),
+    "min_delta": Number(0),
+    "validation_fraction": Number(0, 0.9, low_open=True, none=True),
+    "max_time": Number(0, low_open=True, none=True),
     "verbose": Number(0, integer=True, boolean=True),
 }
 
@@ -158,6 +164,13 @@ class BoostParams:
     colsample_bynode: float = 1.0
     multi_strategy: str = "one_tree_per_output"
     early_stopping_rounds: int | None = None
+    min_delta: float = 0.0
+    stopping_metric: str | None = None
+    stopping_set: str | None = None
+    validation_fraction: float | None = None
+    validation_split: str = "random"
+    refit: bool = False
+    max_time: float | None = None
     verbose: int = 0
 
     def __post_init__(self) -> None:
@@ -169,6 +182,7 @@ class BoostParams:
                 object.__setattr__(self, name, int(value) if allowed.integer else float(value))
         check_choice("grow_policy", self.grow_policy, (AUTO, *GROW_POLICIES))
         self._check_sampling()
+        self._check_stopping()
         check_choice("multi_strategy", self.multi_strategy, MULTI_STRATEGIES)
         if self.leaves_per_step != 1 and self.order != LEAFWISE:
             raise ValueError(
@@ -205,6 +219,27 @@ class BoostParams:
                 f"top_rate must be at most subsample={self.subsample!r}, of which it is a part; "
                 f"got {self.top_rate!r}"
             )
+
+    def _check_stopping(self) -> None:
+        """Raise if something is said of early stopping or of rows held out that are not there."""
+        check_choice("validation_split", self.validation_split, VALIDATION_SPLITS)
+        check_flag("refit", self.refit)
+        for name in ("stopping_metric", "stopping_set"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise TypeError(f"{name} must be a name or None; got {value!r}")
+        needed = {
+            "early_stopping_rounds": ("min_delta", "stopping_metric", "stopping_set", "refit"),
+            "validation_fraction": ("validation_split", "refit"),
+        }
+        for condition, names in needed.items():
+            for name in names:
+                default = type(self).__dataclass_fields__[name].default
+                if getattr(self, condition) is None and getattr(self, name) != default:
+                    raise ValueError(
+                        f"{name} needs {condition}, without which it changes nothing; got "
+                        f"{name}={getattr(self, name)!r} with {condition}=None"
+                    )
 
     @property
     def order(self) -> int:

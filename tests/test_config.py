@@ -26,6 +26,13 @@ BAD = {
     "max_cat_threshold": [0, 1.5],
     "min_data_per_category": [0, 1.5],
     "early_stopping_rounds": [0, 1.5],
+    "min_delta": [-1, float("nan"), None],
+    "stopping_metric": [3],
+    "stopping_set": [["a"]],
+    "validation_fraction": [0, 1.0, "much"],
+    "validation_split": ["first", None],
+    "refit": [None, 1],
+    "max_time": [0, -1.0, "long"],
     "verbose": [-1, None],
     "grow_policy": ["lossguide", None],
     "sampling_method": ["gradient_based", None],
@@ -36,7 +43,9 @@ BAD = {
 def test_every_parameter_has_a_case():
     assert (
         set(BAD)
-        == set(RANGES) | {"grow_policy", "sampling_method", "multi_strategy"}
+        == set(RANGES)
+        | {"grow_policy", "sampling_method", "multi_strategy", "validation_split", "refit"}
+        | {"stopping_metric", "stopping_set"}
         == set(BoostParams.__dataclass_fields__)
     )
 

@@ -45,8 +45,9 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
     n_estimators : int, default=100
         Number of boosting iterations. For several classes or outputs, one tree for each is grown
         in each iteration.
-    learning_rate : float, default=0.1
-        Step size: every leaf value is multiplied by it.
+    learning_rate : float, list of float, or callable, default=0.1
+        Step size: every leaf value is multiplied by it. A list has a number for each iteration; a
+        function is called with the number of the iteration, counted from 0.
     max_depth : int or None, default=None
         Maximum depth of a tree. None means 6, or no limit with ``grow_policy="leafwise"``.
     max_leaves : int or None, default=None
@@ -160,8 +161,36 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         their gain; one that would leave a side with too few rows or too little weight, or break a
         monotonic constraint, is left out, with those below it. Their features are in every tree.
     early_stopping_rounds : int or None, default=None
-        Stop training when the last metric on the last evaluation set has not improved for this many
-        iterations. Predictions then use the best iteration. None means no early stopping.
+        Stop training when a metric has not improved for this many iterations: by default the last
+        metric on the last evaluation set. Predictions then use the best iteration. None means no
+        early stopping.
+    min_delta : float, default=0.0
+        How much better than the best one so far a score must be to count as an improvement, for
+        early stopping.
+    stopping_metric, stopping_set : str or None, default=None
+        Names of the metric and of the evaluation set that decide on early stopping, as in
+        ``evals_result_``. None means the last one.
+    validation_fraction : float or None, default=None
+        Share of the training rows that is held out and takes the place of an evaluation set, with
+        the name "validation". None means that all rows are trained on.
+    validation_split : {"random", "last"}, default="random"
+        Which rows ``validation_fraction`` holds out. "random": a random choice, of classes the same
+        share of each, or whole groups if ``fit`` is given ``groups``. "last": those behind all
+        others, for rows in the order of time.
+    refit : bool, default=False
+        Whether to train again on all rows after early stopping with ``validation_fraction``, for as
+        many iterations as were best, times the ratio of the numbers of rows. ``evals_result_`` and
+        ``best_score_`` are those of the first training.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the model that is there, if there is one, until it has
+        ``n_estimators`` iterations. With the same data and parameters the model is the one that
+        all iterations at once give, bit for bit.
+    max_time : float or None, default=None
+        Seconds after which no further iteration begins; there is one at least. The number of
+        iterations, ``n_estimators_``, then depends on the machine.
+    callbacks : list of Callback or None, default=None
+        Objects that are called before and after each iteration: ``gpuboost.Checkpoint``,
+        ``gpuboost.OptunaPruning`` or classes derived from ``gpuboost.Callback``.
     eval_metric : str, callable or list, default=None
         Metrics that are computed on the evaluation sets: "rmse", "mae", functions, scikit-learn
         scorers, or a list of these. A function is called as ``metric(y, prediction)``; lower is
@@ -228,7 +257,7 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         *,
         objective: str = "squared_error",
         n_estimators: int = DEFAULT.n_estimators,
-        learning_rate: float = DEFAULT.learning_rate,
+        learning_rate: Any = DEFAULT.learning_rate,
         max_depth: int | None = DEFAULT.max_depth,
         max_leaves: int | None = DEFAULT.max_leaves,
         leaves_per_step: int = DEFAULT.leaves_per_step,
@@ -261,6 +290,15 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         feature_penalties: Any = None,
         forced_splits: Any = None,
         early_stopping_rounds: int | None = DEFAULT.early_stopping_rounds,
+        min_delta: float = DEFAULT.min_delta,
+        stopping_metric: str | None = DEFAULT.stopping_metric,
+        stopping_set: str | None = DEFAULT.stopping_set,
+        validation_fraction: float | None = DEFAULT.validation_fraction,
+        validation_split: str = DEFAULT.validation_split,
+        refit: bool = DEFAULT.refit,
+        warm_start: bool = False,
+        max_time: float | None = DEFAULT.max_time,
+        callbacks: Any = None,
         eval_metric: Any = None,
         importance_type: str = "gain",
         date_features: Any = None,
@@ -282,6 +320,10 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         eval_X: Any = None,
         eval_y: Any = None,
         groups: Any = None,
+        eval_names: Any = None,
+        base_margin: Any = None,
+        eval_base_margin: Any = None,
+        init_model: Any = None,
     ) -> GPUBoostRegressor:
         """Fit the model.
 
@@ -305,7 +347,18 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
             The same sets as ``eval_set`` would have, X and y apart, so that a pipeline can
             transform X: ``Pipeline(steps, transform_input=["eval_X"])``. A tuple has several sets.
         groups : array-like of shape (n_samples,), default=None
-            Group of each row. With ``subsample`` below 1, the rows of a group are drawn together.
+            Group of each row. With ``subsample`` below 1, the rows of a group are drawn together;
+            with ``validation_fraction``, they are held out together.
+        eval_names : list of str, default=None
+            Names of the evaluation sets in ``evals_result_``; None means "validation_0", ...
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_scores), default=None
+            Raw scores that training begins with, instead of a constant. Predictions need those of
+            their rows, too.
+        eval_base_margin : list of array-like, default=None
+            The same for each evaluation set.
+        init_model : estimator, Ensemble, str or path-like, default=None
+            A model whose iterations come before those of this training, which adds
+            ``n_estimators`` to them: a fitted estimator, its ``ensemble_``, or a model file.
 
         Returns
         -------
@@ -323,8 +376,21 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
             n_outputs = len(np.atleast_2d(y))
             evals = self._check_evals(pairs, eval_sample_weight, features, params, n_outputs)
             units = self._row_units(groups, len(X), params)
-            fitted = self._fit_boosting(
-                X, features, y, weight, evals, objective, None, params, row_units=units
+            control, params = self._fit_control(
+                params,
+                y,
+                weight,
+                None,
+                n_outputs,
+                evals,
+                groups,
+                eval_names,
+                base_margin,
+                eval_base_margin,
+                init_model,
+            )
+            fitted = self._fit_and_refit(
+                X, features, y, weight, evals, objective, None, params, units, control
             )
             self._set_fitted(*fitted, params)
         return self
@@ -332,20 +398,27 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
     def _check_eval_y(self, name: str, y: Any, n_rows: int, n_outputs: int) -> np.ndarray:
         return check_targets(name, y, n_rows, n_outputs)
 
-    def predict(self, X: Any) -> Any:
+    def predict(
+        self, X: Any, *, base_margin: Any = None, iteration_range: tuple[int, int] | None = None
+    ) -> Any:
         """Predict targets.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict, as in ``fit``; the result is where they are.
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_scores), default=None
+            Raw scores of the rows that are added to those of the model, as in ``fit``.
+        iteration_range : tuple (begin, end), default=None
+            Use the iterations from ``begin`` up to but not including ``end``, counted from 0. None
+            means all, or up to the best one after early stopping.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predictions.
         """
-        return self._predict(X, self._from_raw)
+        return self._predict_rounds(X, self._from_raw, base_margin, iteration_range)
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """Predict targets after each round.
@@ -377,8 +450,9 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
     n_estimators : int, default=100
         Number of boosting iterations. For several classes or outputs, one tree for each is grown
         in each iteration.
-    learning_rate : float, default=0.1
-        Step size: every leaf value is multiplied by it.
+    learning_rate : float, list of float, or callable, default=0.1
+        Step size: every leaf value is multiplied by it. A list has a number for each iteration; a
+        function is called with the number of the iteration, counted from 0.
     max_depth : int or None, default=None
         Maximum depth of a tree. None means 6, or no limit with ``grow_policy="leafwise"``.
     max_leaves : int or None, default=None
@@ -493,8 +567,36 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         their gain; one that would leave a side with too few rows or too little weight, or break a
         monotonic constraint, is left out, with those below it. Their features are in every tree.
     early_stopping_rounds : int or None, default=None
-        Stop training when the last metric on the last evaluation set has not improved for this many
-        iterations. Predictions then use the best iteration. None means no early stopping.
+        Stop training when a metric has not improved for this many iterations: by default the last
+        metric on the last evaluation set. Predictions then use the best iteration. None means no
+        early stopping.
+    min_delta : float, default=0.0
+        How much better than the best one so far a score must be to count as an improvement, for
+        early stopping.
+    stopping_metric, stopping_set : str or None, default=None
+        Names of the metric and of the evaluation set that decide on early stopping, as in
+        ``evals_result_``. None means the last one.
+    validation_fraction : float or None, default=None
+        Share of the training rows that is held out and takes the place of an evaluation set, with
+        the name "validation". None means that all rows are trained on.
+    validation_split : {"random", "last"}, default="random"
+        Which rows ``validation_fraction`` holds out. "random": a random choice, of classes the same
+        share of each, or whole groups if ``fit`` is given ``groups``. "last": those behind all
+        others, for rows in the order of time.
+    refit : bool, default=False
+        Whether to train again on all rows after early stopping with ``validation_fraction``, for as
+        many iterations as were best, times the ratio of the numbers of rows. ``evals_result_`` and
+        ``best_score_`` are those of the first training.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the model that is there, if there is one, until it has
+        ``n_estimators`` iterations. With the same data and parameters the model is the one that
+        all iterations at once give, bit for bit.
+    max_time : float or None, default=None
+        Seconds after which no further iteration begins; there is one at least. The number of
+        iterations, ``n_estimators_``, then depends on the machine.
+    callbacks : list of Callback or None, default=None
+        Objects that are called before and after each iteration: ``gpuboost.Checkpoint``,
+        ``gpuboost.OptunaPruning`` or classes derived from ``gpuboost.Callback``.
     eval_metric : str, callable or list, default=None
         Metrics that are computed on the evaluation sets: "logloss", "exponential", "error" and
         "auc" for two classes, "mlogloss" and "merror" for more, functions, scikit-learn scorers, or
@@ -569,7 +671,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         *,
         objective: str = "log_loss",
         n_estimators: int = DEFAULT.n_estimators,
-        learning_rate: float = DEFAULT.learning_rate,
+        learning_rate: Any = DEFAULT.learning_rate,
         max_depth: int | None = DEFAULT.max_depth,
         max_leaves: int | None = DEFAULT.max_leaves,
         leaves_per_step: int = DEFAULT.leaves_per_step,
@@ -602,6 +704,15 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         feature_penalties: Any = None,
         forced_splits: Any = None,
         early_stopping_rounds: int | None = DEFAULT.early_stopping_rounds,
+        min_delta: float = DEFAULT.min_delta,
+        stopping_metric: str | None = DEFAULT.stopping_metric,
+        stopping_set: str | None = DEFAULT.stopping_set,
+        validation_fraction: float | None = DEFAULT.validation_fraction,
+        validation_split: str = DEFAULT.validation_split,
+        refit: bool = DEFAULT.refit,
+        warm_start: bool = False,
+        max_time: float | None = DEFAULT.max_time,
+        callbacks: Any = None,
         eval_metric: Any = None,
         class_weight: Any = None,
         importance_type: str = "gain",
@@ -624,6 +735,10 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         eval_X: Any = None,
         eval_y: Any = None,
         groups: Any = None,
+        eval_names: Any = None,
+        base_margin: Any = None,
+        eval_base_margin: Any = None,
+        init_model: Any = None,
     ) -> GPUBoostClassifier:
         """Fit the model.
 
@@ -648,7 +763,18 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
             The same sets as ``eval_set`` would have, X and y apart, so that a pipeline can
             transform X: ``Pipeline(steps, transform_input=["eval_X"])``. A tuple has several sets.
         groups : array-like of shape (n_samples,), default=None
-            Group of each row. With ``subsample`` below 1, the rows of a group are drawn together.
+            Group of each row. With ``subsample`` below 1, the rows of a group are drawn together;
+            with ``validation_fraction``, they are held out together.
+        eval_names : list of str, default=None
+            Names of the evaluation sets in ``evals_result_``; None means "validation_0", ...
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_scores), default=None
+            Raw scores that training begins with, instead of a constant. Predictions need those of
+            their rows, too.
+        eval_base_margin : list of array-like, default=None
+            The same for each evaluation set.
+        init_model : estimator, Ensemble, str or path-like, default=None
+            A model whose iterations come before those of this training, which adds
+            ``n_estimators`` to them: a fitted estimator, its ``ensemble_``, or a model file.
 
         Returns
         -------
@@ -683,7 +809,20 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
             units = self._row_units(
                 groups, len(X), params, None if shares is None else shares[codes]
             )
-            ensemble, history = self._fit_boosting(
+            control, params = self._fit_control(
+                params,
+                codes,
+                weight,
+                codes if len(classes) == 1 else None,
+                len(classes) if len(classes) > 1 else objective.n_outputs(n_classes),
+                evals,
+                groups,
+                eval_names,
+                base_margin,
+                eval_base_margin,
+                init_model,
+            )
+            ensemble, history = self._fit_and_refit(
                 X,
                 features,
                 codes.astype(np.float64),
@@ -692,7 +831,8 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
                 objective,
                 classes,
                 params,
-                row_units=units,
+                units,
+                control,
             )
             self._set_fitted(replace(ensemble, classes=classes), history, params)
         return self
@@ -753,13 +893,20 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         classes = ensemble_of(self).classes or []
         return classes[0] if len(classes) == 1 else np.arange(len(classes))
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(
+        self, X: Any, *, base_margin: Any = None, iteration_range: tuple[int, int] | None = None
+    ) -> Any:
         """Raw scores.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict, as in ``fit``; the result is where they are.
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_scores), default=None
+            Raw scores of the rows that are added to those of the model, as in ``fit``.
+        iteration_range : tuple (begin, end), default=None
+            Use the iterations from ``begin`` up to but not including ``end``, counted from 0. None
+            means all, or up to the best one after early stopping.
 
         Returns
         -------
@@ -767,47 +914,71 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
             Log odds of the second of two classes (half of them with the exponential objective), a
             score for each class, or the log odds of each label.
         """
-        return self._predict(X, scores_by_row)
+        return self._predict_rounds(X, scores_by_row, base_margin, iteration_range)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(
+        self, X: Any, *, base_margin: Any = None, iteration_range: tuple[int, int] | None = None
+    ) -> Any:
         """Predict the probability of each class.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict, as in ``fit``; the result is where they are.
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_scores), default=None
+            Raw scores of the rows that are added to those of the model, as in ``fit``.
+        iteration_range : tuple (begin, end), default=None
+            Use the iterations from ``begin`` up to but not including ``end``, counted from 0. None
+            means all, or up to the best one after early stopping.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
             Probabilities, in the order of ``classes_``; or of each label, that a row has it.
         """
-        return self._predict(X, self._from_raw)
+        return self._predict_rounds(X, self._from_raw, base_margin, iteration_range)
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(
+        self, X: Any, *, base_margin: Any = None, iteration_range: tuple[int, int] | None = None
+    ) -> Any:
         """Predict the logarithm of the probability of each class.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict, as in ``fit``; the result is where they are.
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_scores), default=None
+            Raw scores of the rows that are added to those of the model, as in ``fit``.
+        iteration_range : tuple (begin, end), default=None
+            Use the iterations from ``begin`` up to but not including ``end``, counted from 0. None
+            means all, or up to the best one after early stopping.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
             Logarithms of what ``predict_proba`` returns; minus infinity for a probability of 0.
         """
-        return self._predict(
-            X, lambda backend, raw: logarithms(backend, self._from_raw(backend, raw))
+        return self._predict_rounds(
+            X,
+            lambda backend, raw: logarithms(backend, self._from_raw(backend, raw)),
+            base_margin,
+            iteration_range,
         )
 
-    def predict(self, X: Any) -> Any:
+    def predict(
+        self, X: Any, *, base_margin: Any = None, iteration_range: tuple[int, int] | None = None
+    ) -> Any:
         """Predict classes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict, as in ``fit``; the result is where they are.
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_scores), default=None
+            Raw scores of the rows that are added to those of the model, as in ``fit``.
+        iteration_range : tuple (begin, end), default=None
+            Use the iterations from ``begin`` up to but not including ``end``, counted from 0. None
+            means all, or up to the best one after early stopping.
 
         Returns
         -------
@@ -815,7 +986,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
             The most probable class of each row, or 1 for each label that it rather has than not;
             for rows on a device a CuPy array, unless the classes are not numbers.
         """
-        return self._predict(X, self._labels)
+        return self._predict_rounds(X, self._labels, base_margin, iteration_range)
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
         """Raw scores after each round.

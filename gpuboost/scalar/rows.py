@@ -158,6 +158,12 @@ def medians_of_row(
 # --- from raw scores to predictions
 
 
+def sum_of_scores(i: int, raw: Any, margin: Any, out: Any) -> None:
+    """Raw scores (n_rows, n_channels) and what is added to them."""
+    for k in range(out.shape[1]):
+        out[i, k] = raw[i, k] + margin[i, k]
+
+
 def mean_of_trees(i: int, sums: Any, total: float, out: Any) -> None:
     """Sums over the trees divided by the trees' weight."""
     for c in range(out.shape[1]):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -30,16 +27,17 @@ from gpuboost.exchange import (
     DeviceArray,
     FeatureMatrix,
     GrowthLimits,
-    ScoreLike,
     SplitRules,
 )
 from gpuboost.model.ensemble import Ensemble, begins_of
 from gpuboost.model.tree import Tree
-from gpuboost.objectives.metrics import Metric
 from gpuboost.objectives.objective import Objective
 from gpuboost.scalar.fixed_point import NEAREST_ROWS, coarse_room, fine_room
+from gpuboost.training.control import RoundControl
+from gpuboost.training.evaluation import EvalSet, History, Watch
 from gpuboost.training.projection import projection_factors
 from gpuboost.training.row_sampling import RowSampler, RowUnits
+from gpuboost.training.start import Start
 
 #: What a key is for: the first counter of ``Backend.mix_key``.
 ROUNDING, ROWS, COLUMNS, SIGNS, TARGET_ORDER = 1, 2, 3, 4, 5
@@ -104,42 +102,12 @@ def share(fraction: float, n: int) -> int:
     return max(1, round(fraction * n))
 
 
-@dataclass
-class EvalSet:
-    """A set to evaluate on, binned, with its raw scores so far.
-
-    Arrays are where the backend wants them.
-    """
-
-    name: str
-    binned: FeatureMatrix | None  # None: the training rows, whose scores are there anyway
-    y: DeviceArray
-    weight: DeviceArray
-    raw: DeviceArray
-    arrays: DeviceArray
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        binned: FeatureMatrix,
-        y: np.ndarray,
-        weight: np.ndarray,
-        base_score: np.ndarray,
-        arrays: np.ndarray,
-        backend: Backend,
-    ) -> EvalSet:
-        """An eval set before the first round."""
-        raw = np.repeat(base_score[:, None], y.shape[-1], axis=1)
-        put = backend.put
-        return cls(name, binned, put(y), put(weight), put(raw), put(arrays))
-
-
 class Booster:
     """Grows one tree after another on one binned training set.
 
     ``y`` is (n_rows,), or (n_outputs, n_rows) for several outputs, each of which is an objective of
-    its own.
+    its own. ``raw`` are the scores before the first round, which has the number ``first_round``;
+    None: the base scores.
     """
 
     def __init__(
@@ -157,6 +125,8 @@ class Booster:
         rules: SplitRules | None = None,
         row_units: RowUnits | None = None,
         out_of_bag: bool = False,
+        raw: np.ndarray | None = None,
+        first_round: int = 0,
     ) -> None:
         self.feature_map, self.binned = features, binned
         self.objective, self.params, self.seed, self.backend = objective, params, seed, backend
@@ -181,7 +151,8 @@ class Booster:
         self.grower = backend.make_grower(binned, self.limits, rules)
         self.y, self.weight = backend.put(y), backend.put(weight)
         self.several = y.ndim == 2
-        self.raw = backend.put(np.repeat(base_score[:, None], n_rows, axis=1))
+        raw = np.repeat(base_score[:, None], n_rows, axis=1) if raw is None else raw
+        self.raw = backend.put(raw)
         arrays = objective.stack_arrays(row_arrays, n_rows)
         groups = objective.group_rows(row_arrays, usable, n_rows)
         self.arrays = backend.put(arrays)
@@ -205,7 +176,8 @@ class Booster:
         n_unchecked = 1 if objective.leaf_value is not None else backend.rounds_unchecked
         self.in_step = n_unchecked == 1
         self.sums = backend.empty((n_unchecked, n_outputs, 2), np.float64)
-        self.n_checked = 0
+        self.n_checked = first_round
+        self.learning_rate = float(params.learning_rate)
         self.growth = backend.put(_growth_record(params, self.limits, hessian_counts))
         self.features = backend.put(
             np.arange(n_features, dtype=np.int32)[: self.limits.tree_features]
@@ -230,7 +202,7 @@ class Booster:
 
         ``rows_drawn`` is called when it is known which rows are out of the round's bag.
         """
-        backend, params = self.backend, self.params
+        backend = self.backend
         sums = self.sums[number % len(self.sums)]
         self._compute_gradients(sums)
         if self.in_step:
@@ -266,7 +238,7 @@ class Booster:
                 self.weight,
                 self.growth,
                 self.fine_units,
-                float(params.learning_rate),
+                self.learning_rate,
             )
             if self.objective.leaf_value is not None:
                 self._replace_leaf_values(rows, number, first)
@@ -304,7 +276,7 @@ class Booster:
 
     def _replace_leaf_values(self, rows: DeviceArray, number: int, k: int) -> None:
         """Leaf values that the objective computes from the rows of each leaf."""
-        objective, learning_rate = self.objective, float(self.params.learning_rate)
+        objective, learning_rate = self.objective, self.learning_rate
         y, weight, arrays = self.host_rows
         y = y[k] if self.several else y
         raw = self.backend.to_host(self.raw[k])
@@ -344,10 +316,10 @@ class Booster:
                 raise ValueError(
                     f"gradients or hessians of {whose} add up to {sums[first].max():.3g} {when}, "
                     "too much to be squared: the training diverges; try a lower learning_rate than "
-                    f"{self.params.learning_rate!r}"
+                    f"{self.learning_rate!r}"
                 )
             problem = "hessian below zero or" if finite[0] else "gradient"
-            advice = f": try a lower learning_rate than {self.params.learning_rate!r}"
+            advice = f": try a lower learning_rate than {self.learning_rate!r}"
             raise ValueError(
                 f"{whose} gave a {problem} not finite, or sums too large for float64, "
                 f"{when}{advice if numbers[first] > 0 else ''}"
@@ -451,163 +423,44 @@ def _growth_record(params: BoostParams, limits: GrowthLimits, hessian_counts: bo
     return record_of(GROWTH, fields)
 
 
-@dataclass(frozen=True)
-class History:
-    """What the evaluation of the rounds said."""
-
-    results: dict[str, dict[str, list[float]]]
-    best_round: int
-    best_score: float | None
-
-
-class Watch:
-    """Collects the metrics of the rounds, in their order, and knows when to stop."""
-
-    def __init__(
-        self,
-        params: BoostParams,
-        evals: list[EvalSet],
-        metrics: list[Metric],
-        report: Any,
-        backend: Backend,
-    ) -> None:
-        self.params, self.evals, self.metrics = params, evals, metrics
-        self.report, self.backend = report, backend
-        self.results: dict[str, dict[str, list[float]]] = {
-            e.name: {m.name: [] for m in metrics} for e in evals
-        }
-        self.pending: deque[list[ScoreLike]] = deque()
-        self.n_seen = 0
-        self.best_round = params.n_estimators - 1
-        self.best_score: float | None = None
-        self.stopped = False
-        #: Metrics of the training rows, before the first round and before the round in hand.
-        self.at_start: list[ScoreLike] = []
-        self.before: list[ScoreLike] = []
-        self.warned: set[tuple[str, str]] = set()
-
-    def _ask(self, e: EvalSet) -> list[ScoreLike]:
-        return [m.score(e.y, e.raw, e.weight, e.arrays, self.backend) for m in self.metrics]
-
-    def begin(self) -> None:
-        """Ask for the metrics of the training rows before the first round, if they count."""
-        if self.evals and self.evals[0].binned is None:
-            self.at_start = self._ask(self.evals[0])
-
-    def rows_drawn(self) -> None:
-        """Ask for the metrics of the rows that the round in hand leaves out, before its trees."""
-        if self.at_start:
-            self.before = self._ask(self.evals[0])
-
-    def evaluate(self) -> None:
-        """Ask for the metrics of the round that has just been grown."""
-        self.pending.append([*self.before, *(score for e in self.evals for score in self._ask(e))])
-
-    def see(self, most_pending: int) -> None:
-        """Take note of the rounds whose metrics are there.
-
-        Wait for more until at most so many rounds are pending.
-        """
-        while self.pending and not self.stopped:
-            if len(self.pending) <= most_pending and not all(
-                score.ready() for score in self.pending[0]
-            ):
-                return
-            scores = [score.value() for score in self.pending.popleft()]
-            before, scores = scores[: len(self.at_start)], scores[len(self.at_start) :]
-            for e in self.evals:
-                for m in self.metrics:
-                    self.results[e.name][m.name].append(scores.pop(0))
-            self._sum_changes(before)
-            self._note(self.n_seen)
-            self.n_seen += 1
-
-    def _sum_changes(self, before: list[float]) -> None:
-        """Make the metrics of the rows left out those of a curve.
-
-        Earlier rounds have seen rows that this one leaves out, so that their metrics say too
-        little; what a round changes in the metrics of the rows that it has not seen is honest. The
-        curve is the sum of these changes, and begins with the metrics before the first round.
-        """
-        for m, start, old in zip(self.metrics, self.at_start, before, strict=bool(before)):
-            curve = self.results[self.evals[0].name][m.name]
-            change = curve.pop() - old
-            last = curve[-1] if curve else start.value()
-            curve.append(last if math.isnan(change) else last + change)
-
-    def _note(self, number: int) -> None:
-        if self.report is not None:
-            self.report(self.results)
-        for e in self.evals:
-            for m in self.metrics:
-                if math.isnan(self.results[e.name][m.name][-1]):
-                    self._warn_of_nan(e, m, number)
-        if self.params.early_stopping_rounds is None:
-            return
-        score = self.results[self.evals[-1].name][self.metrics[-1].name][-1]
-        higher = self.metrics[-1].higher_is_better
-        if not math.isnan(score) and (
-            self.best_score is None
-            or (score > self.best_score if higher else score < self.best_score)
-        ):
-            self.best_round, self.best_score = number, score
-        if self.best_score is not None:
-            self.stopped = number - self.best_round >= self.params.early_stopping_rounds
-
-    def _warn_of_nan(self, e: EvalSet, m: Metric, number: int) -> None:
-        """Say once for each metric and eval set that NaN is no score."""
-        if (e.name, m.name) not in self.warned:
-            self.warned.add((e.name, m.name))
-            needs = f" (it needs {m.needs})" if m.needs else ""
-            warnings.warn(
-                f"eval_metric {m.name!r} on {e.name} is NaN in round {number} (from 0){needs}; NaN "
-                "never counts as the best score",
-                stacklevel=7,
-            )
-
-    def finish(self) -> None:
-        """Say it if early stopping had nothing to go by."""
-        if self.params.early_stopping_rounds is not None and self.best_score is None:
-            warnings.warn(
-                f"early stopping had nothing to go by: eval_metric {self.metrics[-1].name!r} on "
-                f"{self.evals[-1].name} was NaN in every round; all {self.n_seen} rounds are kept",
-                stacklevel=5,
-            )
-
-
 def boost(
     booster: Booster,
-    base_score: np.ndarray,
-    evals: list[EvalSet],
-    metrics: list[Metric],
-    report: Callable[[dict[str, dict[str, list[float]]]], None] | None = None,
+    watch: Watch,
+    control: RoundControl,
+    start: Start,
 ) -> tuple[Ensemble, History]:
-    """Run the rounds; stop early when the last metric has not improved for a while.
+    """Run the rounds after those that are there; stop early when the watch or the control says so.
 
-    The last eval set is the one that counts. A device may be rounds ahead of the metrics that have
-    arrived; rounds after the one that ends the training are then dropped.
+    A device may be rounds ahead of the metrics that have arrived; rounds after the one that ends
+    the training are then dropped.
     """
-    watch = Watch(booster.params, evals, metrics, report, booster.backend)
-    trees: list[Tree] = []
+    trees, n_rounds = list(start.trees), booster.params.n_estimators
+    trees_per_round = len(start.base_score) // booster.limits.n_values
+    in_step = booster.in_step or bool(control.callbacks)
+
+    def trees_so_far() -> list[Tree]:
+        trees.extend(booster.take_trees(everything=True))
+        return trees[: watch.n_seen * trees_per_round]
+
     watch.begin()
-    for number in range(booster.params.n_estimators):
-        booster.round(number, evals, watch.rows_drawn)
+    for number in range(start.n_rounds, n_rounds):
+        if watch.stopped or control.stopped or (number > start.n_rounds and control.out_of_time()):
+            break
+        booster.learning_rate = control.learning_rate(number, watch, n_rounds)
+        booster.round(number, watch.evals, watch.rows_drawn)
         trees += booster.take_trees(everything=False)
         watch.evaluate()
-        watch.see(0 if booster.in_step else MAX_ROUNDS_AHEAD)
+        watch.see(0 if in_step else MAX_ROUNDS_AHEAD)
         if booster.sums_full(number):
             watch.see(0)
             booster.check_gradients(watch.n_seen)
-        if watch.stopped:
-            break
+        control.after_round(number, watch, n_rounds, booster.learning_rate, trees_so_far)
     watch.see(0)
     watch.finish()
     booster.check_gradients(watch.n_seen)
-    trees += booster.take_trees(everything=True)
-    del trees[watch.n_seen * (len(base_score) // booster.limits.n_values) :]
     features, link = booster.feature_map.without_cuts(), booster.objective.link
-    n_outputs = len(base_score) if booster.several else 1
-    ensemble = Ensemble.boosted(trees, base_score, features, link, n_outputs)
+    n_outputs = len(start.base_score) if booster.several else 1
+    ensemble = Ensemble.boosted(trees_so_far(), start.base_score, features, link, n_outputs)
     return ensemble, History(watch.results, watch.best_round, watch.best_score)
 
 
@@ -623,5 +476,5 @@ def warn_of_light_rows(ensemble: Ensemble, weight: np.ndarray, params: BoostPara
             f"{cover:.3g}, and min_child_weight={params.min_child_weight!r} is needed on both "
             "sides of a split; multiply sample_weight by a constant, or lower min_child_weight and "
             "reg_lambda",
-            stacklevel=4,
+            stacklevel=5,
         )

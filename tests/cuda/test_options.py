@@ -38,6 +38,7 @@ MANY = "many"
 SPARSE = "sparse"
 DATES = "dates"
 AFTER = "after"  # another fit with these options
+EVAL_SET = "eval_set"  # False: none is given
 DATA = {
     WEIGHTS: "`sample_weight`",
     MISSING: "missing values in X",
@@ -62,6 +63,22 @@ EVERYWHERE = [
     {"sparse_missing": True, SPARSE: True},
     {"date_features": ["hour"], DATES: True},
 ]
+HELD_OUT = {"validation_fraction": 0.25, EVAL_SET: False}
+
+
+class StopAfter(gb.Callback):
+    """Ends a training with this round."""
+
+    def __init__(self, last):
+        self.last = last
+
+    def __repr__(self):
+        return f"StopAfter({self.last})"
+
+    def after_round(self, state):
+        return state.round == self.last
+
+
 BOOSTING = [
     {"objective": "squared_error"},
     {"objective": "log_loss"},
@@ -105,6 +122,37 @@ BOOSTING = [
     {"forced_splits": {"feature": 4, "threshold": 0.5, "left": {"feature": 3, "threshold": 0}}},
     {"forced_splits": [{"feature": 4, "threshold": 0.5}], "grow_policy": "symmetric"},
     {"early_stopping_rounds": 1, "learning_rate": 1.0, "n_estimators": 8},
+    {"min_delta": 10.0, "early_stopping_rounds": 1, "n_estimators": 4, **HELD_OUT},
+    {
+        "stopping_metric": "error",
+        "eval_metric": ["error", "logloss"],
+        "learning_rate": 1.0,
+        "early_stopping_rounds": 1,
+        "n_estimators": 9,
+        **HELD_OUT,
+    },
+    {
+        "stopping_metric": "mae",
+        "eval_metric": ["mae", "rmse"],
+        "learning_rate": 0.3,
+        "min_delta": 0.11,
+        "early_stopping_rounds": 1,
+        "n_estimators": 9,
+        **HELD_OUT,
+    },
+    {
+        "stopping_set": "out_of_bag",
+        "oob_score": True,
+        "subsample": 0.5,
+        "early_stopping_rounds": 1,
+        "n_estimators": 4,
+    },
+    HELD_OUT,
+    {"validation_split": "last", **HELD_OUT},
+    {"refit": True, "early_stopping_rounds": 3, **HELD_OUT},
+    {"warm_start": True, "n_estimators": 4, AFTER: {"n_estimators": 2}},
+    {"max_time": 1e-9},
+    {"callbacks": [StopAfter(0)]},
     {"eval_metric": "mae"},
     {"eval_metric": "error"},
     {"class_weight": "balanced"},
@@ -220,6 +268,15 @@ TOGETHER = {
         {"max_leaves": 8, "grow_policy": "symmetric"},
         {"max_depth": 17, "grow_policy": "symmetric"},
         {"early_stopping_rounds": 5, "eval_set": False},
+        {"min_delta": 0.1},
+        {"stopping_metric": "mae"},
+        {"stopping_metric": "nothing", "early_stopping_rounds": 5},
+        {"stopping_set": "test", "early_stopping_rounds": 5},
+        {"validation_fraction": 0.2},
+        {"validation_split": "last"},
+        {"refit": True, "early_stopping_rounds": 5},
+        {"refit": True, "validation_fraction": 0.2},
+        {"warm_start": True, "n_estimators": 2, AFTER: {"n_estimators": 4}},
         {"objective": "exponential", "classes": 3},
         {"monotone_constraints": {0: 1}, "classes": 3},
         {"monotone_constraints": {0: 1}, "multi_strategy": "vector_leaf", OUTPUTS: True},
@@ -338,7 +395,7 @@ def applies(kind, case):
     """Whether an estimator has all parameters of a case, and knows the value."""
     parameter, value = next(iter(case.items()))
     names = inspect.signature(kind).parameters
-    if not all(name in names or name in DATA for name in case):
+    if not all(name in names or name in DATA or name in (EVAL_SET, AFTER) for name in case):
         return False
     if "AdaBoost" in kind.__name__:
         if parameter == "splitter" and value not in ("exact", "best", "hist"):
@@ -351,7 +408,12 @@ def applies(kind, case):
         return is_classifier(value) == is_classifier(kind())
     if parameter == "loss":
         return True
-    if isinstance(value, str) and parameter in ("objective", "criterion", "eval_metric"):
+    if isinstance(value, str) and parameter in (
+        "objective",
+        "criterion",
+        "eval_metric",
+        "stopping_metric",
+    ):
         return value not in (NUMBER_VALUES if is_classifier(kind()) else CLASS_VALUES)
     return True
 
