@@ -31,6 +31,7 @@ from gpuboost.estimators.outputs import (
 )
 from gpuboost.model.ensemble import ensemble_of
 from gpuboost.objectives.losses import OBJECTIVES
+from gpuboost.objectives.regression import REGRESSION
 
 DEFAULT = BoostParams()
 
@@ -40,8 +41,24 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
 
     Parameters
     ----------
-    objective : {"squared_error"}, default="squared_error"
-        Loss to minimize.
+    objective : str, default="squared_error"
+        Loss to minimize: "squared_error", "absolute_error", "huber", "adaptive_huber",
+        "pseudo_huber", "log_cosh", "quantile" or "expectile"; for counts and amounts "poisson",
+        "gamma" or "tweedie", whose prediction is e to the raw score.
+    alpha : float or None, default=None
+        Level of the quantile or expectile, from 0 to 1; None means 0.5. With
+        ``objective="adaptive_huber"``, the share of the rows whose residuals are not cut off in an
+        iteration; None means 0.9. Other losses have no alpha.
+    delta : float or None, default=None
+        Size of the residuals from which ``objective="huber"`` and ``"pseudo_huber"`` grow like the
+        absolute error; None means 1. Other losses have no delta.
+    power : float or None, default=None
+        With ``objective="tweedie"``, the power of the mean that the variance is proportional to,
+        between 1 and 2; None means 1.5. Other losses have no power.
+    base_score : float or array-like, default=None
+        Raw score before the first tree, or one for each output or class: a value of y, or its
+        logarithm where the prediction is e to the raw score. None means the constant with the
+        lowest loss.
     n_estimators : int, default=100
         Number of boosting iterations. For several classes or outputs, one tree for each is grown
         in each iteration.
@@ -160,9 +177,10 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         Stop training when the last metric on the last evaluation set has not improved for this many
         iterations. Predictions then use the best iteration. None means no early stopping.
     eval_metric : str, callable or list, default=None
-        Metrics that are computed on the evaluation sets: "rmse", "mae", functions, scikit-learn
-        scorers, or a list of these. A function is called as ``metric(y, prediction)``; lower is
-        better unless it has an attribute ``greater_is_better`` that is True. If it has an argument
+        Metrics that are computed on the evaluation sets: "rmse", "mae", "mape", "rmsle", the one of
+        the objective (such as "quantile" or "poisson_deviance"), functions, scikit-learn scorers,
+        or a list of these. A function is called as ``metric(y, prediction)``; lower is better
+        unless it has an attribute ``greater_is_better`` that is True. If it has an argument
         ``sample_weight``, it gets the weights of the evaluation set. None means the objective.
     importance_type : {"gain", "split", "cover"}, default="gain"
         What ``feature_importances_`` sums over the splits on a feature: their gains, their number,
@@ -217,12 +235,17 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
     True
     """
 
-    _objectives = ("squared_error",)
+    _objectives = tuple(objective.name for objective in REGRESSION)
+    _loss_parameters = ("alpha", "delta", "power")
 
     def __init__(
         self,
         *,
         objective: str = "squared_error",
+        alpha: float | None = None,
+        delta: float | None = None,
+        power: float | None = None,
+        base_score: Any = None,
         n_estimators: int = DEFAULT.n_estimators,
         learning_rate: float = DEFAULT.learning_rate,
         max_depth: int | None = DEFAULT.max_depth,
@@ -315,6 +338,7 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
                 X, y, lambda y: check_weight(on_host(sample_weight), len(y))
             )
             y = check_targets("y", y, len(X))
+            objective.check_targets("y", y)
             pairs = eval_pairs(eval_set, eval_X, eval_y)
             n_outputs = len(np.atleast_2d(y))
             evals = self._check_evals(pairs, eval_sample_weight, features, params, n_outputs)
@@ -326,7 +350,9 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         return self
 
     def _check_eval_y(self, name: str, y: Any, n_rows: int, n_outputs: int) -> np.ndarray:
-        return check_targets(name, y, n_rows, n_outputs)
+        y = check_targets(name, y, n_rows, n_outputs)
+        self._named_objective().check_targets(name, y)
+        return y
 
     def predict(self, X: Any) -> Any:
         """Predict targets.
@@ -370,6 +396,10 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
     objective : {"log_loss", "exponential"}, default="log_loss"
         Loss to minimize. "exponential" is the loss of AdaBoost, for two classes only; it is more
         sensitive to wrong labels.
+    base_score : float or array-like, default=None
+        Raw score before the first tree, or one for each class or label: log odds of the second
+        of two classes. None means the constant with the
+        lowest loss.
     n_estimators : int, default=100
         Number of boosting iterations. For several classes or outputs, one tree for each is grown
         in each iteration.
@@ -560,6 +590,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         self,
         *,
         objective: str = "log_loss",
+        base_score: Any = None,
         n_estimators: int = DEFAULT.n_estimators,
         learning_rate: float = DEFAULT.learning_rate,
         max_depth: int | None = DEFAULT.max_depth,

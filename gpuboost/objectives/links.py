@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-LINKS = ("identity", "logistic", "softmax")
+LINKS = ("identity", "log", "logistic", "softmax")
 
 
 @dataclass(frozen=True)
@@ -14,9 +14,9 @@ class Link:
 
     Attributes
     ----------
-    name : {"identity", "logistic", "softmax"}
-        The raw score itself, probabilities of two classes from one score, or of several classes
-        from a score for each.
+    name : {"identity", "log", "logistic", "softmax"}
+        The raw score itself, e to the raw score, probabilities of two classes from one score, or of
+        several classes from a score for each.
     scale : float
         Only for "logistic": this times the raw score is the log odds of the second class.
     """
@@ -34,4 +34,5 @@ class Link:
             raise ValueError(f"only the logistic link has a scale; got {self.scale!r}")
 
 
-IDENTITY, LOGISTIC, SOFTMAX = Link("identity"), Link("logistic"), Link("softmax")
+IDENTITY, LOG = Link("identity"), Link("log")
+LOGISTIC, SOFTMAX = Link("logistic"), Link("softmax")

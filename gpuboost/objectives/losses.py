@@ -2,7 +2,8 @@
 
 To add a loss with one output, write ``grad_hess(y, raw) -> (gradient, hessian)``, a metric to watch
 it by (``metrics.py``), a base score, and list it in ``OBJECTIVES``. Use the functions of
-``formulas`` instead of ``math`` or ``numpy``: they give the same bits everywhere.
+``formulas`` instead of ``math`` or ``numpy``: they give the same bits everywhere. Losses of numbers
+are in ``regression.py``, those of classes here.
 """
 
 from __future__ import annotations
@@ -11,38 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.objectives.links import IDENTITY, LOGISTIC, SOFTMAX, Link
+from gpuboost.objectives.constants import LEAST_PRIOR, exact_mean
+from gpuboost.objectives.links import LOGISTIC, SOFTMAX, Link
 from gpuboost.objectives.metrics import RowMetric, multi_error_row, multi_log_loss_row
 from gpuboost.objectives.objective import Objective
-from gpuboost.scalar.fixed_point import fine_scale
+from gpuboost.objectives.regression import REGRESSION, SMALLEST_HESSIAN
 from gpuboost.scalar.formulas import exp, log, sigmoid
-
-SMALLEST_HESSIAN = 1e-16
-#: Probability from which a class starts at least, and at most below 1: that of a class whose rows
-#: have no weight. Its log odds are -36.
-LEAST_PRIOR = 2.0**-52
-
-
-def exact_mean(values: np.ndarray, weight: np.ndarray, backend: Any) -> float:
-    """Weighted mean from fixed-point sums, the same in any order."""
-    magnitude = float(np.abs(values).max(initial=0.0)) or 1.0
-    total_weight = float(weight.sum()) if weight.size else float(values.size)
-    scale = fine_scale(magnitude * total_weight, values.size)
-    total = backend.fixed_point_sum(values, weight, scale) / scale
-    if weight.size:
-        scale = fine_scale(total_weight, values.size)
-        total_weight = backend.fixed_point_sum(weight, np.empty(0), scale) / scale
-    return float(total / total_weight)
-
-
-def squared_grad_hess(y: float, raw: float) -> tuple[float, float]:
-    """Half the squared error."""
-    return raw - y, 1.0
-
-
-def mean_score(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any) -> np.ndarray:
-    """The best constant under squared error."""
-    return np.array([exact_mean(y, weight, backend)])
 
 
 def logistic_grad_hess(y: float, raw: float) -> tuple[float, float]:
@@ -120,15 +95,7 @@ def log_prior_score(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: 
 OBJECTIVES = {
     objective.name: objective
     for objective in (
-        Objective(
-            "squared_error",
-            squared_grad_hess,
-            IDENTITY,
-            "rmse",
-            mean_score,
-            constant_hessian=True,
-            homogeneous=True,
-        ),
+        *REGRESSION,
         Objective("log_loss", logistic_grad_hess, LOGISTIC, "logloss", log_odds_score),
         Objective(
             "exponential",

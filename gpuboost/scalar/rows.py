@@ -170,6 +170,12 @@ def log_of_shares(i: int, shares: Any, out: Any) -> None:
         out[i, c] = log(shares[i, c]) if shares[i, c] > 0.0 else -np.inf
 
 
+def power_of_e(i: int, raw: Any, out: Any) -> None:
+    """Means from their logarithms."""
+    for k in range(raw.shape[0]):
+        out[i, k] = exp(raw[k, i])
+
+
 def logistic(i: int, raw: Any, scale: float, out: Any) -> None:
     """Probabilities of two classes; the score times the scale is the log odds of the second."""
     p = sigmoid(scale * raw[0, i])

@@ -40,6 +40,7 @@ from gpuboost.exchange import (
     GrownTree,
     GrowthLimits,
     HostArray,
+    LeafQuantile,
     LinkLike,
     MetricLike,
     ObjectiveLike,
@@ -53,6 +54,7 @@ from gpuboost.kernels.cpu import (
     binning,
     gradients,
     histogram,
+    leaf_quantiles,
     leaf_targets,
     leaves,
     predict,
@@ -73,8 +75,9 @@ from gpuboost.kernels.cpu.frontier import make_frontier
 from gpuboost.kernels.cpu.growth import N_OF_TREE, Stages, assist, grow
 from gpuboost.kernels.cpu.rules import make_rules
 from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
-from gpuboost.kernels.cpu.threads import Team
+from gpuboost.kernels.cpu.threads import SMALL_ROWS, Team
 from gpuboost.scalar.area import area_and_pairs
+from gpuboost.scalar.rows import power_of_e
 from gpuboost.scalar.sampling import N_BUCKETS
 
 #: Row-feature pairs below which a tree is grown by one thread: it takes a millisecond or two
@@ -325,6 +328,31 @@ class CpuBackend:
         given = g, h, weight, factors, key
         self.team.run_kernel(g.size, gradients.project, *given, out_g, out_h, blocks)
         gradients.sum_blocks(blocks, sums)
+
+    def residual_quantile(
+        self,
+        rows: DeviceArray,
+        y: DeviceArray,
+        raw: DeviceArray,
+        weight: DeviceArray,
+        unit: float,
+        level: float,
+    ) -> float:
+        """A quantile of the absolute residuals of some rows."""
+        everything = len(rows) == len(y)
+        distance = np.abs(y - raw) if everything else np.abs(y[rows] - raw[rows])
+        own_weight = weight if everything or not weight.size else weight[rows]
+        return self.weighted_quantile(distance, own_weight, unit, level)
+
+    def weighted_quantile(
+        self, values: HostArray, weight: HostArray, unit: float, level: float
+    ) -> float:
+        """A quantile of values; weights are rounded to whole units."""
+        keys, steps = np.empty(len(values), np.uint64), np.empty(len(weight), np.int64)
+        leaf_quantiles.list_values(values, weight, unit, keys, steps)
+        out = np.empty(1)
+        leaf_quantiles.quantile_of(keys, steps, level, out)
+        return float(out[0])
 
     def mean_of_rows(
         self,
@@ -611,6 +639,9 @@ class CpuBackend:
         n_scores, n_rows = raw.shape
         if link.name == "identity":
             return raw[0] if n_scores == 1 else raw.T.copy()
+        if link.name == "log":
+            means = self.each_row(power_of_e, (n_rows, n_scores), raw)
+            return means[:, 0] if n_scores == 1 else means
         one_score = link.name == "logistic" and n_scores == 1
         out = np.empty((n_rows, 2 if one_score else n_scores))
         if one_score:
@@ -779,25 +810,49 @@ class CpuGrower:
         values, cover = np.empty((n, n_values)), np.empty(n)
         rules = self.stages.rules
         bounds = None if rules is None else rules.bounds
-        self.value_bounds = None if bounds is None else learning_rate * bounds[:n]
         given = growth, fine_units, learning_rate, bounds
         leaves.leaf_values(nodes, sums, *given, values, cover)
         self.trees.append(BoostedTree(nodes, values, cover, sums[0, :, 2].copy()))
 
-    def replace_leaf_values(
-        self, rows: DeviceArray, value_of_rows: Callable[[HostArray], float]
+    def set_leaf_quantiles(
+        self,
+        rows: DeviceArray,
+        y: DeviceArray,
+        raw: DeviceArray,
+        weights: tuple[DeviceArray, DeviceArray, float],
+        quantiles: Sequence[LeafQuantile],
+        growth: DeviceArray,
+        learning_rate: float,
     ) -> None:
-        """Other values for the leaves that have rows: what a function says of their rows."""
-        labels = self.labels[rows]
-        by_label = rows[np.argsort(labels, kind="stable")]
-        ends = np.cumsum(np.bincount(labels, minlength=len(self.leaf_of_label)))
+        """Leaf values that follow from the residuals of the rows of each leaf."""
+        n, n_leaves, run = len(rows), len(self.leaf_of_label), self.team.run_kernel
+        weight, factor, unit = weights
+        # one block for each thread that there is work for; many leaves are counted once
+        n_blocks = 1 if n < SMALL_ROWS else self.team.size
+        block_rows = -(-n // n_blocks)
+        counts, begin = np.empty((n_blocks, n_leaves), np.int64), np.empty(n_leaves + 1, np.int64)
+        keys = np.empty(n, np.uint64)
+        steps = np.empty(n if weight.size or factor.size else 0, np.int64)
         values = self.trees[-1].values
-        for leaf, leaf_rows in zip(self.leaf_of_label, np.split(by_label, ends[:-1]), strict=True):
-            if len(leaf_rows):
-                values[leaf] = value_of_rows(leaf_rows)
-        if self.value_bounds is not None:
-            low, high = self.value_bounds[: len(values)].T[:, :, None]
-            values.clip(low, high, out=values)
+        for k, of_value in enumerate(raw):
+            places = rows, self.labels, block_rows
+            run(n, leaf_quantiles.count_labels, *places, counts)
+            leaf_quantiles.place_labels(counts, begin)
+            given = y[min(k, len(y) - 1)], of_value, weight, factor, unit
+            run(n, leaf_quantiles.list_residuals, *places, counts, *given, keys, steps)
+            level, limit = quantiles[min(k, len(quantiles) - 1)]
+            max_delta_step = growth[0]["max_delta_step"]
+            numbers = level, limit, max_delta_step, learning_rate
+            own_values = values[:, k]
+            run(
+                n, leaf_quantiles.leaf_values, keys, steps, begin, self.leaf_of_label, *numbers,
+                own_values,
+            )  # fmt: skip
+        rules = self.stages.rules
+        if rules is not None:
+            nodes = self.trees[-1].nodes
+            given = nodes, len(nodes), self.stages.n_bins, rules.directions
+            leaf_quantiles.order_leaves(*given, values, np.empty((len(nodes), 4)))
 
     def add_leaf_values(self, raw: DeviceArray) -> None:
         """Add leaf values to the raw scores of all rows."""
