@@ -109,6 +109,7 @@ LOSS_PARAMETERS = {
     "alpha": Number(0, 1, low_open=True, high_open=True),
     "delta": Number(0, low_open=True),
     "power": Number(1, 2, low_open=True, high_open=True),
+    "gamma": Number(0, 100),
 }
 
 RANGES = {

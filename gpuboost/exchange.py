@@ -79,7 +79,7 @@ class LinkLike(Protocol):
 
     @property
     def name(self) -> str:
-        """One of "identity", "log", "logistic" and "softmax"."""
+        """One of those of ``gpuboost.objectives.links``."""
 
     @property
     def scale(self) -> float:

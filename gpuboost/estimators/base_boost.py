@@ -65,6 +65,7 @@ from gpuboost.model.stored import SOMETIMES
 from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import resolve_metrics
 from gpuboost.objectives.objective import Objective
+from gpuboost.objectives.regression import quantiles_objective
 from gpuboost.progress import Progress
 from gpuboost.training.boosting import (
     TARGET_ORDER,
@@ -76,6 +77,17 @@ from gpuboost.training.boosting import (
 )
 from gpuboost.training.magnitude import Magnitude, check_scores
 from gpuboost.training.row_sampling import RowUnits
+
+
+def check_levels(name: str, values: Any) -> list[float]:
+    """Levels of several quantiles: numbers between 0 and 1 in ascending order."""
+    levels = list(values)
+    for k, value in enumerate(levels):
+        LOSS_PARAMETERS["alpha"].check(f"{name}[{k}]", value)
+    levels = [float(value) for value in levels]
+    if not levels or sorted(set(levels)) != levels:
+        raise ValueError(f"{name} must be a number, or a list of them that ascend; got {values!r}")
+    return levels
 
 
 class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
@@ -274,6 +286,8 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         given = {name: getattr(self, name) for name in self._loss_parameters}
         given = {name: value for name, value in given.items() if value is not None}
         for name, value in given.items():
+            if self.objective == "quantile" and isinstance(value, (list, tuple, np.ndarray)):
+                return quantiles_objective(check_levels(name, value))
             if name not in objective.own_parameters:
                 others = [o for o in self._objectives if name in OBJECTIVES[o].own_parameters]
                 raise ValueError(
@@ -358,7 +372,13 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         metrics = resolve_metrics(self.eval_metric, objective, classes, magnitude.exponent)
         n_classes = 1 if classes is None else len(classes[0])
         rules = magnitude.rules(self._split_rules(features, n_classes, params))
-        self._check_vector_leaves(rules, 1 if y.ndim == 1 else len(y))
+        if objective.n_scores is not None and y.ndim == 2:
+            raise ValueError(
+                f"y must have one column for objective={self.objective!r}, which predicts "
+                f"{objective.n_scores} numbers for it; got {len(y)} columns"
+            )
+        n_outputs = (1 if y.ndim == 1 else len(y)) * (objective.n_scores or 1)
+        self._check_vector_leaves(rules, n_outputs)
         with get_backend(device, self.n_jobs, cells=x.size) as backend:
             features, x = self._with_target_statistics(
                 features, x, y, weight, n_classes, rules, backend

@@ -49,3 +49,9 @@ def log_mean_score(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: A
     """The best constant under deviances of counts and amounts."""
     mean = exact_mean(y, weight, backend)
     return np.array([log(mean if mean > 0 else LEAST_PRIOR)])
+
+
+def log_odds_score(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any) -> np.ndarray:
+    """The best constant under binary log loss."""
+    p = min(max(exact_mean(y, weight, backend), LEAST_PRIOR), 1.0 - LEAST_PRIOR)
+    return np.array([log(p) - log(1.0 - p)])

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from gpuboost.objectives.links import OF_ALL_SCORES
 from gpuboost.objectives.metric_functions import MetricFunction
 from gpuboost.objectives.scores import share_of_pairs
-from gpuboost.scalar.formulas import exp, log, softplus
+from gpuboost.scalar.formulas import exp, log, sigmoid, softplus
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ class RowMetric:
     @property
     def per_row(self) -> bool:
         """Whether ``row_value`` looks at all raw scores of a row."""
-        return self.reads == "softmax"
+        return self.reads in OF_ALL_SCORES
 
     def score(self, total: float, total_weight: float) -> Score:
         """The metric from the sums over all rows."""
@@ -217,6 +218,56 @@ def multi_log_loss_row(y: float, raw: Any, row: int) -> float:
     return value
 
 
+def log_loss_of_shares_row(y: float, raw: Any, row: int) -> float:
+    """Log loss of probabilities in proportion to those of each class against all others."""
+    total = 0.0
+    for k in range(raw.shape[0]):
+        total += sigmoid(raw[k, row])
+    value: float = log(total) + softplus(-raw[int(y), row])
+    return value
+
+
+def squared_probability_row(y: float, raw: float) -> float:
+    """Squared error of a probability."""
+    return squared_row(y, sigmoid(raw))
+
+
+def pinball_of_all_row(y: float, raw: Any, row: int, *levels: float) -> float:
+    """Mean pinball loss of the scores in ascending order, for these levels."""
+    total = 0.0
+    for k in range(raw.shape[0]):
+        score, place = raw[k, row], 0
+        for other in range(raw.shape[0]):
+            lower = raw[other, row] < score or (raw[other, row] == score and other < k)
+            place += 1 if lower else 0
+        level = levels[place]
+        total += level * (y - score) if score < y else (1.0 - level) * (score - y)
+    return total / raw.shape[0]
+
+
+def normal_row(y: float, raw: Any, row: int) -> float:
+    """Negative log likelihood of a normal distribution from its mean and log scale."""
+    z = (y - raw[0, row]) * exp(-raw[1, row])
+    value: float = 0.9189385332046727 + raw[1, row] + 0.5 * z * z
+    return value
+
+
+def log_normal_row(y: float, raw: Any, row: int) -> float:
+    """Negative log likelihood of a log-normal distribution."""
+    return normal_row(log(y), raw, row) + log(y)
+
+
+def squared_mean_row(y: float, raw: Any, row: int) -> float:
+    """Squared error of the mean of a normal distribution."""
+    return squared_row(y, raw[0, row])
+
+
+def squared_log_normal_mean_row(y: float, raw: Any, row: int) -> float:
+    """Squared error of the mean of a log-normal distribution."""
+    scale = exp(raw[1, row])
+    return squared_row(y, exp(raw[0, row] + 0.5 * scale * scale))
+
+
 def multi_error_row(y: float, raw: Any, row: int) -> float:
     """1 if the most probable class is wrong."""
     best = 0
@@ -241,6 +292,14 @@ ROW_METRICS = (
     RowMetric("error", error_row, "logistic"),
     RowMetric("mlogloss", multi_log_loss_row, "softmax"),
     RowMetric("merror", multi_error_row, "softmax"),
+    RowMetric("mlogloss", log_loss_of_shares_row, "one_vs_rest"),
+    RowMetric("merror", multi_error_row, "one_vs_rest"),
+    RowMetric("logloss", log_loss_row, "probability"),
+    RowMetric("rmse", squared_probability_row, "probability", root=True),
+    RowMetric("nll", normal_row, "normal"),
+    RowMetric("rmse", squared_mean_row, "normal", root=True),
+    RowMetric("nll", log_normal_row, "log_normal"),
+    RowMetric("rmse", squared_log_normal_mean_row, "log_normal", root=True),
 )
 
 

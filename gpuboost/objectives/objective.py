@@ -74,6 +74,8 @@ class Objective:
         residuals of all rows, whose level is the second one.
     targets : Number
         The range of the targets.
+    n_scores : int or None
+        How many raw scores a row has; None: one, or one for each class.
     row_arrays : tuple of str
         Names of further arrays with a number for each row, such as bounds of censoring. They must
         be there in training and with every eval set.
@@ -98,6 +100,7 @@ class Objective:
     leaf_limit: str | None = None
     adapts: tuple[str, str] | None = None
     targets: Number = ANY_NUMBER
+    n_scores: int | None = None
     row_arrays: tuple[str, ...] = ()
     groups: str | None = None
 
@@ -138,7 +141,9 @@ class Objective:
 
     def n_outputs(self, n_classes: int) -> int:
         """How many raw scores a row has."""
-        return n_classes if self.link.name == "softmax" else 1
+        if self.n_scores is not None:
+            return self.n_scores
+        return n_classes if self.link.name in ("softmax", "one_vs_rest") else 1
 
     def base_score(
         self,

@@ -7,6 +7,7 @@ everywhere, so that a full step never makes the loss higher.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,17 @@ from numpy import sqrt
 from gpuboost.config import Number
 from gpuboost.objectives.constants import (
     CONSTANT_STEPS,
+    LEAST_PRIOR,
     exact_mean,
     log_mean_score,
+    log_odds_score,
     mean_score,
     weighted_quantile,
 )
-from gpuboost.objectives.links import IDENTITY, LOG
-from gpuboost.objectives.metrics import RowMetric, gamma_row, poisson_row
+from gpuboost.objectives.links import IDENTITY, LOG, Link
+from gpuboost.objectives.metrics import RowMetric, gamma_row, pinball_of_all_row, poisson_row
 from gpuboost.objectives.objective import Objective
-from gpuboost.scalar.formulas import exp, log, within
+from gpuboost.scalar.formulas import exp, log, sigmoid, within
 
 SMALLEST_HESSIAN = 1e-16
 #: Gradients are kept below this, so that they stay finite wherever scores go.
@@ -65,6 +68,42 @@ def quantile_score(
 ) -> np.ndarray:
     """The best constant under pinball loss."""
     return np.array([weighted_quantile(y, weight, alpha, backend)])
+
+
+def quantiles_grad_hess(
+    y: Any, raw: Any, begin: int, end: int, g: Any, h: Any, *levels: float
+) -> None:
+    """Pinball losses of several levels."""
+    for k in range(raw.shape[0]):
+        level = levels[k]
+        for i in range(begin, end):
+            g[k, i] = -level if raw[k, i] < y[i] else 1.0 - level
+            h[k, i] = 1.0
+
+
+def quantiles_score(
+    y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any, *levels: float
+) -> np.ndarray:
+    """The best constants under pinball losses."""
+    return np.array([weighted_quantile(y, weight, level, backend) for level in levels])
+
+
+def quantiles_objective(levels: Sequence[float]) -> Objective:
+    """Pinball losses of several levels, whose predictions are sorted: they never cross."""
+    return Objective(
+        "quantile",
+        quantiles_grad_hess,
+        Link("sorted"),
+        "quantile",
+        quantiles_score,
+        {f"alpha{k}": level for k, level in enumerate(levels)},
+        joint=True,
+        constant_hessian=True,
+        degree=0,
+        leaf_level="alpha",
+        own_metrics=(RowMetric("quantile", pinball_of_all_row, "sorted"),),
+        n_scores=len(levels),
+    )
 
 
 # --- losses between the two: squares near the target, distances far from it
@@ -220,6 +259,56 @@ def tweedie_score(
     return log_mean_score(y, weight, n_classes, backend)
 
 
+def logistic_grad_hess(y: float, raw: float) -> tuple[float, float]:
+    """Log loss of sigmoid(raw); the target may be a probability, too."""
+    p = sigmoid(raw)
+    h = p * (1.0 - p)
+    return p - y, h if h > SMALLEST_HESSIAN else SMALLEST_HESSIAN
+
+
+# --- distributions: a mean, and the logarithm of a scale
+
+
+def normal_grad_hess(y: Any, raw: Any, begin: int, end: int, g: Any, h: Any) -> None:
+    """Natural gradient of the negative log likelihood of a normal distribution.
+
+    The step of a leaf's log scale, (m - 1) / (m + 1) for a mean square m of the residuals in
+    units of the scale, is next to log(m) / 2, which is the best one, and never above 1.
+    """
+    for i in range(begin, end):
+        distance = y[i] - raw[0, i]
+        z = distance * exp(-raw[1, i])
+        square = z * z
+        square = square if square < LARGEST_GRADIENT else LARGEST_GRADIENT
+        g[0, i], h[0, i] = -distance, 1.0
+        g[1, i], h[1, i] = 1.0 - square, 1.0 + square
+
+
+def normal_score(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any) -> np.ndarray:
+    """Mean and log standard deviation."""
+    mean = exact_mean(y, weight, backend)
+    square = exact_mean((y - mean) * (y - mean), weight, backend)
+    return np.array([mean, 0.5 * log(square if square > 0 else LEAST_PRIOR)])
+
+
+def log_normal_grad_hess(y: Any, raw: Any, begin: int, end: int, g: Any, h: Any) -> None:
+    """The same for the logarithm of the target."""
+    for i in range(begin, end):
+        distance = log(y[i]) - raw[0, i]
+        z = distance * exp(-raw[1, i])
+        square = z * z
+        square = square if square < LARGEST_GRADIENT else LARGEST_GRADIENT
+        g[0, i], h[0, i] = -distance, 1.0
+        g[1, i], h[1, i] = 1.0 - square, 1.0 + square
+
+
+def log_normal_score(
+    y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any
+) -> np.ndarray:
+    """Mean and log standard deviation of the logarithm."""
+    return normal_score(np.array([log(value) for value in y]), weight, n_classes, backend)
+
+
 REGRESSION = (
     Objective(
         "squared_error",
@@ -338,5 +427,26 @@ REGRESSION = (
         {"power": 1.5},
         targets=Number(0),
         own_metrics=(RowMetric("tweedie_deviance", tweedie_row, "log"),),
+    ),
+    Objective(
+        "cross_entropy",
+        logistic_grad_hess,
+        Link("probability"),
+        "logloss",
+        log_odds_score,
+        targets=Number(0, 1),
+    ),
+    Objective(
+        "normal", normal_grad_hess, Link("normal"), "nll", normal_score, joint=True, n_scores=2
+    ),
+    Objective(
+        "log_normal",
+        log_normal_grad_hess,
+        Link("log_normal"),
+        "nll",
+        log_normal_score,
+        joint=True,
+        targets=Number(0, low_open=True),
+        n_scores=2,
     ),
 )

@@ -77,7 +77,7 @@ from gpuboost.kernels.cpu.rules import make_rules
 from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
 from gpuboost.kernels.cpu.threads import SMALL_ROWS, Team
 from gpuboost.scalar.area import area_and_pairs
-from gpuboost.scalar.rows import power_of_e
+from gpuboost.scalar.rows import LINK_ROWS
 from gpuboost.scalar.sampling import N_BUCKETS
 
 #: Row-feature pairs below which a tree is grown by one thread: it takes a millisecond or two
@@ -639,9 +639,10 @@ class CpuBackend:
         n_scores, n_rows = raw.shape
         if link.name == "identity":
             return raw[0] if n_scores == 1 else raw.T.copy()
-        if link.name == "log":
-            means = self.each_row(power_of_e, (n_rows, n_scores), raw)
-            return means[:, 0] if n_scores == 1 else means
+        if link.name in LINK_ROWS:
+            function, width = LINK_ROWS[link.name]
+            made = self.each_row(function, (n_rows, width or n_scores), raw)
+            return made.reshape(n_rows) if made.shape[1] == 1 and link.name != "sorted" else made
         one_score = link.name == "logistic" and n_scores == 1
         out = np.empty((n_rows, 2 if one_score else n_scores))
         if one_score:

@@ -37,7 +37,7 @@ from gpuboost.kernels.cuda.leaf_quantiles import LeafRows, Selection
 from gpuboost.kernels.cuda.records import STATE
 from gpuboost.kernels.cuda.trees import CudaTreeGrower, trees_at_once
 from gpuboost.scalar.fixed_point import fine_room
-from gpuboost.scalar.rows import power_of_e
+from gpuboost.scalar.rows import LINK_ROWS
 from gpuboost.scalar.sampling import N_BUCKETS
 
 #: Rows up to which prediction stays on the host: moving them would take longer than the trees.
@@ -681,9 +681,10 @@ class CudaBackend:
         n_scores, n_rows = raw.shape
         if link.name == "identity":
             return raw[0] if n_scores == 1 else raw.T.copy()
-        if link.name == "log":
-            means = self.each_row(power_of_e, (n_rows, n_scores), raw)
-            return means[:, 0] if n_scores == 1 else means
+        if link.name in LINK_ROWS:
+            function, width = LINK_ROWS[link.name]
+            made = self.each_row(function, (n_rows, width or n_scores), raw)
+            return made.reshape(n_rows) if made.shape[1] == 1 and link.name != "sorted" else made
         one_score = link.name == "logistic" and n_scores == 1
         out = self.empty((n_rows, 2 if one_score else n_scores), np.float64)
         if link.name == "logistic":
