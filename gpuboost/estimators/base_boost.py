@@ -241,9 +241,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
             costs=costs if costs.any() else None,
         )
 
-    def _check_vector_leaves(
-        self, rules: SplitRules | None, n_outputs: int
-    ) -> None:
+    def _check_vector_leaves(self, rules: SplitRules | None, n_outputs: int) -> None:
         """Raise if leaves of several values would have to keep to what is said of one value."""
         if self.multi_strategy != VECTOR_LEAF:
             return

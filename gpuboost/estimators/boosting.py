@@ -568,13 +568,14 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         Stop training when the last metric on the last evaluation set has not improved for this many
         iterations. Predictions then use the best iteration. None means no early stopping.
     eval_metric : str, callable or list, default=None
-        Metrics that are computed on the evaluation sets: "logloss", "exponential", "error",
-        "auc" and, with its objective, "focal" for two classes, "mlogloss" and "merror" for more, functions, scikit-learn scorers, or
-        a list of these. A function is called as ``metric(y, probability)``, where y contains
-        positions in ``classes_``, and the probabilities are those of the second of two classes,
-        shape (n_samples,), or of all classes, shape (n_samples, n_classes). Lower is better unless
-        it has an attribute ``greater_is_better`` that is True. If it has an argument
-        ``sample_weight``, it gets the weights of the evaluation set. None means the objective.
+        Metrics that are computed on the evaluation sets: "logloss", "exponential", "error", "auc"
+        and, with its objective, "focal" for two classes, "mlogloss" and "merror" for more,
+        functions, scikit-learn scorers, or a list of these. A function is called as
+        ``metric(y, probability)``, where y contains positions in ``classes_``, and the
+        probabilities are those of the second of two classes, shape (n_samples,), or of all classes,
+        shape (n_samples, n_classes). Lower is better unless it has an attribute
+        ``greater_is_better`` that is True. If it has an argument ``sample_weight``, it gets the
+        weights of the evaluation set. None means the objective.
     class_weight : dict, list of dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``; a list has one entry for each
         output.

@@ -87,9 +87,7 @@ def one_vs_rest_grad_hess(y: Any, raw: Any, begin: int, end: int, g: Any, h: Any
             h[k, i] = q if q > SMALLEST_HESSIAN else SMALLEST_HESSIAN
 
 
-def log_odds_of_each(
-    y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any
-) -> np.ndarray:
+def log_odds_of_each(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any) -> np.ndarray:
     """The best constants of each class against all others."""
     classes = [(y == k).astype(np.float64) for k in range(n_classes)]
     return np.concatenate([log_odds_score(one, weight, 2, backend) for one in classes])

@@ -302,9 +302,7 @@ def log_normal_grad_hess(y: Any, raw: Any, begin: int, end: int, g: Any, h: Any)
         g[1, i], h[1, i] = 1.0 - square, 1.0 + square
 
 
-def log_normal_score(
-    y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any
-) -> np.ndarray:
+def log_normal_score(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any) -> np.ndarray:
     """Mean and log standard deviation of the logarithm."""
     return normal_score(np.array([log(value) for value in y]), weight, n_classes, backend)
 

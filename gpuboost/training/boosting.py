@@ -7,6 +7,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -188,7 +189,7 @@ class Booster:
         self.arrays = backend.put(arrays)
         self.groups = None if groups is None else (backend.put(groups[0]), backend.put(groups[1]))
         # for leaf values from rows: targets by output, and weights as whole numbers
-        self.leaf_quantiles: list[LeafQuantile] | None = None
+        self.leaf_quantiles: list[LeafQuantile] = []  # of the round
         self.no_factor = backend.empty((0,), np.float64)
         self.y_rows = self.y if self.several else self.y.reshape(1, n_rows)
         self.weight_unit = weight_unit(total_weight) if weight.size else 1.0
@@ -268,7 +269,7 @@ class Booster:
                 self.fine_units,
                 float(params.learning_rate),
             )
-            if self.leaf_quantiles is not None:
+            if self.leaf_quantiles:
                 self._set_leaf_quantiles(rows, part)
             self.grower.add_leaf_values(self.raw[part])
             for e in evals:
@@ -291,9 +292,7 @@ class Booster:
         parts = [slice(k, k + 1) for k in range(len(self.raw))] if self.several else [whole]
         quantiles: list[LeafQuantile] = []
         for part in parts:
-            objective = self.objective.adapted(
-                lambda level, part=part: self._residual_quantile(level, part)
-            )
+            objective = self.objective.adapted(partial(self._residual_quantile, part))
             quantiles += objective.leaf_quantiles or []
             self.backend.gradients(
                 objective,
@@ -306,9 +305,9 @@ class Booster:
                 self.h[part],
                 sums[part],
             )
-        self.leaf_quantiles = quantiles or None
+        self.leaf_quantiles = quantiles
 
-    def _residual_quantile(self, level: float, part: slice) -> float:
+    def _residual_quantile(self, part: slice, level: float) -> float:
         """A quantile of the absolute residuals of one output."""
         return self.backend.residual_quantile(
             self.sampler.usable,

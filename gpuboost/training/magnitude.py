@@ -4,8 +4,9 @@ Squares of sums of gradients decide on splits, and float64 holds no squares of n
 1e150. Targets within 2**-200 and 2**200 are left as they are. Others become numbers around 1; the
 parameters that are measured against them follow, and trees are multiplied by the power again. A fit
 with a homogeneous objective does the same at any scale, so that a target that is multiplied by a
-power of two multiplies the predictions by it, bit for bit. Gradients follow the targets' unit by the
-objective's degree: those of squared errors do, those of absolute errors do not.
+power of two multiplies the predictions by it, bit for bit. Whether gradients are in
+the unit of the targets is the objective's degree: those of squared errors are, those of absolute
+errors are not.
 """
 
 from __future__ import annotations

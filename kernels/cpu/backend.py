@@ -852,8 +852,8 @@ class CpuGrower:
         rules = self.stages.rules
         if rules is not None:
             nodes = self.trees[-1].nodes
-            given = nodes, len(nodes), self.stages.n_bins, rules.directions
-            leaf_quantiles.order_leaves(*given, values, np.empty((len(nodes), 4)))
+            ordered = nodes, len(nodes), self.stages.n_bins, rules.directions
+            leaf_quantiles.order_leaves(*ordered, values, np.empty((len(nodes), 4)))
 
     def add_leaf_values(self, raw: DeviceArray) -> None:
         """Add leaf values to the raw scores of all rows."""

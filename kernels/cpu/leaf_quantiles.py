@@ -111,6 +111,29 @@ def swap(keys, steps, a, b):
 
 
 @helper
+def range_of(keys, n):
+    """The lowest and the highest of the first n keys."""
+    low, high = keys[0], keys[0]
+    for i in range(n):
+        low = keys[i] if keys[i] < low else low
+        high = keys[i] if keys[i] > high else high
+    return low, high
+
+
+@helper
+def fill_buckets(keys, steps, n, low, shift, counts):
+    """Weights of the first n keys by the bucket that they are in."""
+    for b in range(BUCKETS):
+        counts[b] = 0
+    if steps.shape[0] > 0:
+        for i in range(n):
+            counts[(keys[i] - low) >> shift] += steps[i]
+    else:
+        for i in range(n):
+            counts[(keys[i] - low) >> shift] += 1
+
+
+@helper
 def quantile(
     keys,  # (n,) uint64, INOUT: n > 0; their order changes
     steps,  # (n,) int64 or (0,), INOUT: their weights
@@ -118,30 +141,18 @@ def quantile(
     counts,  # (BUCKETS,) int64, SCRATCH
 ):
     """The quantile of the numbers with these keys, and their weight."""
-    weighted, n = steps.shape[0] > 0, keys.shape[0]
-    total = np.int64(n)
-    if weighted:
-        total = np.int64(0)
-        for i in range(n):
-            total += steps[i]
-    low, high = keys[0], keys[0]
-    for i in range(n):
-        low = keys[i] if keys[i] < low else low
-        high = keys[i] if keys[i] > high else high
+    n = keys.shape[0]
+    total = np.int64(n if steps.shape[0] == 0 else 0)
+    for i in range(steps.shape[0]):
+        total += steps[i]
+    low, high = range_of(keys, n)
     before = np.int64(0)  # the weight of keys below low
     upto = total  # and up to high
     while low < high:
         shift = np.uint64(0)
         while (high - low) >> shift >= np.uint64(BUCKETS):
             shift += np.uint64(1)
-        for b in range(BUCKETS):
-            counts[b] = 0
-        if weighted:
-            for i in range(n):
-                counts[(keys[i] - low) >> shift] += steps[i]
-        else:
-            for i in range(n):
-                counts[(keys[i] - low) >> shift] += 1
+        fill_buckets(keys, steps, n, low, shift, counts)
         b, upto = 0, before + counts[0]
         while not is_reached(upto, total, level):
             b += 1
@@ -156,10 +167,7 @@ def quantile(
                 swap(keys, steps, kept, i)
                 kept += 1
         n = kept
-        low, high = keys[0], keys[0]
-        for i in range(n):
-            low = keys[i] if keys[i] < low else low
-            high = keys[i] if keys[i] > high else high
+        low, high = range_of(keys, n)
     value = value_of(low)
     if is_edge(upto, total, level):
         following = ~np.uint64(0)

@@ -1,7 +1,5 @@
 """Losses of numbers and counts: derivatives, constants, worked examples, refusals, both devices."""
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +9,15 @@ from sklearn import metrics as sk
 
 import gpuboost as gb
 from gpuboost.objectives.losses import OBJECTIVES
-from gpuboost.objectives.metrics import absolute_row, gamma_row, poisson_row, squared_row
+from gpuboost.objectives.metrics import (
+    absolute_row,
+    gamma_row,
+    log_loss_row,
+    log_normal_row,
+    normal_row,
+    poisson_row,
+    squared_row,
+)
 from gpuboost.objectives.regression import (
     REGRESSION,
     expectile_row,
@@ -35,6 +41,7 @@ LOSSES = {
     "poisson": lambda y, r: 0.5 * poisson_row(y, r),
     "gamma": lambda y, r: 0.5 * gamma_row(y, r),
     "tweedie": lambda y, r, power: 0.5 * tweedie_row(y, r, power),
+    "cross_entropy": log_loss_row,
 }
 #: Losses whose hessian is that of a quadratic above the loss, not the second derivative.
 FROM_ABOVE = {"huber", "adaptive_huber", "pseudo_huber", "log_cosh"}
@@ -48,7 +55,13 @@ PARAMETERS = {
     "expectile": {"alpha": 0.3},
     "tweedie": {"power": 1.25},
 }
-NAMES = [objective.name for objective in REGRESSION]
+NAMES = list(LOSSES)
+
+
+def test_every_loss_is_tested():
+    assert {objective.name for objective in REGRESSION} == {*NAMES, "normal", "log_normal"}
+
+
 #: Losses of targets above 0.
 COUNTS = {"poisson", "gamma", "tweedie"}
 
@@ -58,7 +71,7 @@ def objective_of(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60, derandomize=True, deadline=None, database=None)
+@settings(max_examples=40, derandomize=True, deadline=None, database=None)
 @given(y=st.floats(0.01, 5), raw=st.floats(-5, 5))
 def test_derivatives_by_differences(name, y, raw):
     objective = objective_of(name)
@@ -84,7 +97,7 @@ def test_derivatives_by_differences(name, y, raw):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=200, derandomize=True, deadline=None, database=None)
+@settings(max_examples=60, derandomize=True, deadline=None, database=None)
 @given(
     y=st.sampled_from([0.0, 1e-300, 1.0, 1e9, 1e100]) | st.floats(0, 1e6),
     raw=st.sampled_from([-1e3, -800.0, -0.0, 0.0, 1e-9, 800.0, 1e3]) | st.floats(-1e3, 1e3),
@@ -99,9 +112,9 @@ def test_gradients_are_finite_wherever_scores_go(name, y, raw):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_base_scores_are_the_best_constants(rng, backend, name, weighted):
-    y = rng.gamma(2.0, size=501)
-    weight = rng.exponential(size=501) * (rng.random(501) < 0.9) if weighted else np.empty(0)
-    share = weight if weighted else np.ones(501)
+    y = rng.gamma(2.0, size=101) / (20.0 if name == "cross_entropy" else 1.0)
+    weight = rng.exponential(size=101) * (rng.random(101) < 0.9) if weighted else np.empty(0)
+    share = weight if weighted else np.ones(101)
     objective = objective_of(name)
     (score,) = objective.base_score(y, weight, 1, backend)
     if name == "adaptive_huber":
@@ -248,7 +261,7 @@ def test_targets_that_a_loss_has_no_value_for(name, y, message):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_given_base_score_is_taken(name):
     model = gb.GPUBoostRegressor(objective=name, n_estimators=1, base_score=0)
-    assert model.fit(X4, [1, 2, 3, 4]).ensemble_.base_score.tolist() == [0.0]
+    assert model.fit(X4, [0.1, 0.2, 0.3, 0.4]).ensemble_.base_score.tolist() == [0.0]
     model = gb.GPUBoostRegressor(objective=name, n_estimators=1, base_score=[0.5, 1])
     assert model.fit(X4, np.ones((4, 2))).ensemble_.base_score.tolist() == [0.5, 1.0]
 
@@ -274,43 +287,146 @@ def test_targets_of_any_size(rng, name):
 
 
 OPTIONS = [
-    {"subsample": 0.5, "weights": True},
-    {"subsample": 0.5, "sampling_method": "mvs", "categorical_features": [3]},
-    {"monotone_constraints": {0: 1, 1: -1}, "weights": True},
+    {"subsample": 0.5, "sampling_method": "mvs", "categorical_features": [3], "weights": True},
+    {"monotone_constraints": {0: 1, 1: -1}, "subsample": 0.7},
     {"grow_policy": "symmetric", "early_stopping_rounds": 1, "learning_rate": 1.0},
-    {"outputs": True, "weights": True},
-    {"outputs": True, "multi_strategy": "vector_leaf", "max_delta_step": 0.5},
+    {"outputs": True, "multi_strategy": "vector_leaf", "max_delta_step": 0.5, "weights": True},
+]
+#: Losses that need more than a Newton step of one row's numbers are tried with all options.
+OFTEN = ("absolute_error", "adaptive_huber")
+CASES = [
+    (name, options)
+    for k, name in enumerate([*NAMES, "quantiles", "normal", "log_normal"])
+    for options in (OPTIONS if name in OFTEN else [OPTIONS[k % 3]])
 ]
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(options))
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "options"), CASES, ids=lambda v: v if isinstance(v, str) else next(iter(v))
+)
 def test_both_devices_train_the_same_model(name, options, monkeypatch, rng):
     monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
     options = dict(options)
-    x = rng.normal(size=(800, 4))
-    x[:, 3] = rng.integers(0, 7, 800)
-    y = np.exp(x[:, 0] / 2) * rng.gamma(2.0, size=800)
-    weight = rng.exponential(size=800) * (rng.random(800) < 0.9)
+    x = rng.normal(size=(500, 4))
+    x[:, 3] = rng.integers(0, 7, 500)
+    y = np.exp(x[:, 0] / 2) * rng.gamma(2.0, size=500)
+    y = y / y.max() if name == "cross_entropy" else y
+    weight = rng.exponential(size=500) * (rng.random(500) < 0.9)
     weight = weight if options.pop("weights", False) else None
     y = np.stack([y, y[::-1] + x[:, 3]], axis=1) if options.pop("outputs", False) else y
+    several = {"objective": "quantile", "alpha": [0.1, 0.5, 0.9]}
     models = []
     for device in ("cpu", "cuda"):
-        model = gb.GPUBoostRegressor(
-            objective=name, n_estimators=3, max_depth=3, device=device, **options
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            models.append(model.fit(x, y, weight, eval_set=(x[:200], y[:200])))
+        loss = several if name == "quantiles" else {"objective": name}
+        model = gb.GPUBoostRegressor(n_estimators=3, max_depth=3, device=device, **loss, **options)
+        models.append(model.fit(x, y, weight, eval_set=(x[:200], y[:200])))
     assert models[0].fingerprint() == models[1].fingerprint()
     assert models[0].evals_result_ == models[1].evals_result_
     np.testing.assert_array_equal(*(model.predict(x) for model in models))
-    if "monotone_constraints" in options:
+    if "monotone_constraints" in options and name not in ("normal", "log_normal"):
         for feature, direction in ((0, 1), (1, -1)):
             grid = np.tile(x[:50], (9, 1, 1))
             grid[:, :, feature] = np.linspace(-2, 2, 9)[:, None]
-            p = models[0].predict(grid.reshape(-1, 4)).reshape(9, 50)
+            p = models[0].predict(grid.reshape(-1, 4)).reshape(9, 50, -1)
             assert (np.diff(p, axis=0) * direction >= 0).all()
+
+
+# --- several quantiles, distributions
+
+
+def test_several_quantiles_never_cross(rng, tmp_path):
+    x = rng.normal(size=(2000, 3))
+    y = x[:, 0] + np.exp(x[:, 1] / 2) * rng.normal(size=2000)
+    levels = np.arange(1, 10) / 10
+    options = {"objective": "quantile", "n_estimators": 40, "max_depth": 3}
+    model = gb.GPUBoostRegressor(alpha=list(levels), **options).fit(x, y, eval_set=(x, y))
+    new = rng.normal(size=(100_000, 3)) * 2
+    assert (np.diff(model.predict(new), axis=1) >= 0).all()
+    p = model.predict(x)
+    together = [sk.mean_pinball_loss(y, p[:, k], alpha=a) for k, a in enumerate(levels)]
+    assert model.evals_result_["validation_0"]["quantile"][-1] == pytest.approx(np.mean(together))
+    alone = [
+        sk.mean_pinball_loss(y, gb.GPUBoostRegressor(alpha=a, **options).fit(x, y).predict(x),
+                             alpha=a)
+        for a in levels
+    ]  # fmt: skip
+    assert np.mean(together) <= 1.01 * np.mean(alone)
+    model.save_model(tmp_path / "model.gpuboost")
+    loaded = gb.load_model(tmp_path / "model.gpuboost")
+    np.testing.assert_array_equal(loaded.predict(x), p)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "message"),
+    [
+        ([0.5, 0.1], "alpha must be a number, or a list of them that ascend"),
+        ([], "alpha must be a number, or a list"),
+        ([0.1, 1.0], r"alpha\[1\] must be a number above 0 and below 1"),
+    ],
+)
+def test_levels_that_cannot_be_meant(alpha, message):
+    with pytest.raises(ValueError, match=message):
+        gb.GPUBoostRegressor(objective="quantile", alpha=alpha).fit(X4, [1, 2, 3, 4])
+
+
+def test_several_quantiles_and_distributions_are_of_one_target():
+    for options in ({"objective": "quantile", "alpha": [0.1, 0.9]}, {"objective": "normal"}):
+        with pytest.raises(ValueError, match="y must have one column for objective"):
+            gb.GPUBoostRegressor(n_estimators=1, **options).fit(X4, np.ones((4, 2)))
+
+
+@pytest.mark.parametrize("name", ["normal", "log_normal"])
+def test_distributions(rng, name):
+    x = rng.normal(size=(3000, 2))
+    y = x[:, 0] + np.exp(x[:, 1] / 2) * rng.normal(size=3000)
+    y = y if name == "normal" else np.exp(y / 2)
+    model = gb.GPUBoostRegressor(objective=name, n_estimators=80, max_depth=3)
+    model.fit(x[:2000], y[:2000], eval_set=(x, y))
+    found = model.predict_dist(x)
+    (nll,) = model.evals_result_["validation_0"].values()
+    assert nll[-1] == pytest.approx(-found.logpdf(y).mean())
+    np.testing.assert_allclose(model.predict(x), found.mean(), rtol=1e-12)
+    low, high = found.interval(0.8)
+    assert 0.74 < ((low < y) & (y < high))[2000:].mean() < 0.86
+    assert np.corrcoef(np.log(high[2000:] - low[2000:]), x[2000:, 1])[0, 1] > (
+        0.8 if name == "normal" else 0.3
+    )
+
+
+def test_derivatives_of_a_distribution(rng):
+    for name, row in (("normal", normal_row), ("log_normal", log_normal_row)):
+        raw, y, e = rng.normal(size=(2, 1)), np.array([2.5]), 1e-5
+        g, h = np.empty((2, 1)), np.empty((2, 1))
+        OBJECTIVES[name].grad_hess(y, raw, 0, 1, g, h)
+        slope = []
+        for k in range(2):
+            step = np.zeros((2, 1))
+            step[k] = e
+            slope.append((row(2.5, raw + step, 0) - row(2.5, raw - step, 0)) / (2 * e))
+        variance = np.exp(2 * raw[1, 0])
+        assert g[0, 0] == pytest.approx(slope[0] * variance, rel=1e-5)  # the natural gradient
+        assert g[1, 0] == pytest.approx(slope[1], rel=1e-5)
+        assert h[0, 0] == 1.0 and h[1, 0] > 0
+
+
+def test_a_distribution_is_asked_of_a_model_that_has_one():
+    model = gb.GPUBoostRegressor(n_estimators=1).fit(X4, [1, 2, 3, 4])
+    with pytest.raises(AttributeError, match="predict_dist is there for objective='normal'"):
+        model.predict_dist(X4)
+
+
+def test_shares_and_probabilities(rng):
+    x = rng.normal(size=(500, 2))
+    y = 1 / (1 + np.exp(-x[:, 0]))
+    model = gb.GPUBoostRegressor(objective="cross_entropy", n_estimators=60).fit(
+        x, y, eval_set=(x, y)
+    )
+    p = model.predict(x)
+    assert ((p > 0) & (p < 1)).all() and np.abs(p - y).max() < 0.1
+    expected = -(y * np.log(p) + (1 - y) * np.log(1 - p)).mean()
+    assert model.evals_result_["validation_0"]["logloss"][-1] == pytest.approx(expected)
+    with pytest.raises(ValueError, match="y must be at least 0 and at most 1 .*got 2.0 at row 1"):
+        model.fit(X4, [0, 2, 1, 1])
 
 
 def test_adaptive_huber_is_not_led_away_by_gross_outliers(rng):
