@@ -109,6 +109,20 @@ class Boosting(Protocol):
         not finite.
         """
 
+    def residual_quantile(
+        self,
+        rows: DeviceArray,
+        y: DeviceArray,
+        raw: DeviceArray,
+        weight: DeviceArray,
+        unit: float,
+        level: float,
+    ) -> float:
+        """A quantile of the absolute residuals |y - raw| of some rows; waits for it.
+
+        Weights are rounded to whole units.
+        """
+
     def mean_of_rows(
         self,
         metric: MetricLike,
@@ -317,6 +331,11 @@ class HostOnly(Protocol):
 
     def fixed_point_sum(self, values: HostArray, weight: HostArray, scale: float) -> int:
         """Exact sum of values times weights, in steps of 1 / scale."""
+
+    def weighted_quantile(
+        self, values: HostArray, weight: HostArray, unit: float, level: float
+    ) -> float:
+        """A quantile of values; weights, of which there may be none, are rounded to whole units."""
 
     def ordered_sums(
         self,

@@ -49,6 +49,7 @@ class Number:
     low_open: bool = False
     none: bool = False
     boolean: bool = False  # True and False count as 1 and 0
+    high_open: bool = False
 
     def check(self, name: str, value: Any) -> None:
         """Raise an error that says what is allowed."""
@@ -59,15 +60,22 @@ class Number:
             raise TypeError(f"{name} must be {self}; got {value!r} of type {type(value).__name__}")
         number: Any = value
         too_low = number <= self.low if self.low_open else number < self.low
-        if too_low or number > self.high or not (self.integer or is_finite(value)):
+        too_high = number >= self.high if self.high_open else number > self.high
+        if too_low or too_high or not (self.integer or is_finite(value)):
             raise ValueError(f"{name} must be {self}; got {value!r}")
 
     def __str__(self) -> str:
         """What is allowed, in words."""
         what = "an integer" if self.integer else "a number"
-        low = f"above {self.low:g}" if self.low_open else f"at least {self.low:g}"
-        high = "" if math.isinf(self.high) else f" and at most {self.high:.12g}"
-        return f"{what} {low}{high}{' or None' if self.none else ''}"
+        low = f" above {self.low:g}" if self.low_open else f" at least {self.low:g}"
+        low = "" if math.isinf(self.low) else low
+        below = "below" if self.high_open else "at most"
+        high = "" if math.isinf(self.high) else f" and {below} {self.high:.12g}"
+        return f"{what}{low}{high}{' or None' if self.none else ''}"
+
+
+#: Any finite number.
+ANY_NUMBER = Number(-math.inf)
 
 
 def is_finite(value: Any) -> bool:
@@ -104,6 +112,14 @@ def is_share(value: Any, most: float = 1.0) -> bool:
     number: Any = value
     return bool(0 < number <= most)
 
+
+#: Parameters of losses, each of which some losses have.
+LOSS_PARAMETERS = {
+    "alpha": Number(0, 1, low_open=True, high_open=True),
+    "delta": Number(0, low_open=True),
+    "power": Number(1, 2, low_open=True, high_open=True),
+    "gamma": Number(0, 100),
+}
 
 RANGES = {
     "n_estimators": Number(1, MOST_ROUNDS, integer=True),

@@ -134,7 +134,7 @@ class LinkLike(Protocol):
 
     @property
     def name(self) -> str:
-        """One of "identity", "logistic" and "softmax"."""
+        """One of those of ``gpuboost.objectives.links``."""
 
     @property
     def scale(self) -> float:
@@ -295,6 +295,14 @@ class SplitRules:
         return out
 
 
+class LeafQuantile(NamedTuple):
+    """How the value of a leaf follows from the residuals of its rows."""
+
+    level: float  # of the quantile that it is
+    # to which the mean of what residuals are away from it is added, none farther than this
+    limit: float = 0.0
+
+
 class GradientSample(NamedTuple):
     """How rows are drawn by the size of their gradients (``gpuboost/scalar/sampling.py``)."""
 
@@ -336,12 +344,21 @@ class Grower(Protocol):
         A leaf gets a value for each row of ``g`` and ``h``, (n_values, n_rows).
         """
 
-    def replace_leaf_values(
-        self, rows: DrawnRows, value_of_rows: Callable[[HostArray], float]
+    def set_leaf_quantiles(
+        self,
+        rows: DrawnRows,
+        y: DeviceArray,
+        raw: DeviceArray,
+        weights: tuple[DeviceArray, DeviceArray, float],
+        quantiles: Sequence[LeafQuantile],
+        growth: DeviceArray,
+        learning_rate: float,
     ) -> None:
-        """Give the leaves that have rows other values: what a function says of their rows.
+        """Give the leaves that have rows the values that follow from the residuals of these.
 
-        The function gets host arrays of ascending row numbers, of rows the tree was grown on.
+        ``y`` is (n_values, n_rows), or (1, n_rows) for all values, as ``quantiles`` are. Weights
+        are the rows' weights, how often each counts (either may be empty), and the unit in which
+        their products are rounded to whole numbers.
         """
 
     def add_leaf_values(self, raw: DeviceArray) -> None:

@@ -11,7 +11,8 @@ ROOT = Path(__file__).parents[1]
 LINES = [
     ["dtypes", "terminal"],
     ["exchange", "scalar", "optional", "atomic_files", "progress", "uninterrupted"],
-    ["config", "cached_files", "objectives"],
+    ["config", "cached_files"],
+    ["objectives"],
     ["backend"],
     ["data"],
     ["model"],

@@ -27,6 +27,8 @@ XGBOOST_VERBOSITY = xgboost.get_config()["verbosity"]
 #: round brackets is shown as it is.
 NAMES = {
     "objective": ("objective", "objective", "loss"),
+    "gamma": (None, None, None),
+    "base_score": ("base_score", "boost_from_average", None),
     "n_estimators": ("n_estimators", "n_estimators", "max_iter"),
     "learning_rate": ("learning_rate", "learning_rate", "learning_rate"),
     "max_depth": ("max_depth", "max_depth", "max_depth"),

@@ -70,6 +70,15 @@ def _boosting() -> dict[str, Training]:
         },
         "depth 12": {"max_depth": 12, "min_child_weight": 0.0},
     }  # fmt: skip
+    losses: dict[str, dict[str, Any]] = {
+        "absolute error": {"objective": "absolute_error"},
+        "adaptive Huber": {"objective": "adaptive_huber", "subsample": 0.6},
+        "three quantiles": {"objective": "quantile", "alpha": [0.1, 0.5, 0.9]},
+        "expectile": {"objective": "expectile", "alpha": 0.8},
+        "distribution": {"objective": "normal"},
+    }
+    for name, parameters in losses.items():
+        out[f"boosting, {name}"] = Training("GPUBoostRegressor", "values", small | parameters)
     for name, parameters in options.items():
         out[f"boosting, {name}"] = Training("GPUBoostClassifier", "two", small | parameters)
     regressor, classifier = "GPUBoostRegressor", "GPUBoostClassifier"

@@ -22,7 +22,15 @@ from gpuboost.backend import (
     n_threads,
     on_host,
 )
-from gpuboost.config import AUTO, RANGES, VECTOR_LEAF, BoostParams, check_choice, check_flag
+from gpuboost.config import (
+    AUTO,
+    LOSS_PARAMETERS,
+    RANGES,
+    VECTOR_LEAF,
+    BoostParams,
+    check_choice,
+    check_flag,
+)
 from gpuboost.data.checks import (
     check_class_labels,
     check_groups,
@@ -72,6 +80,7 @@ from gpuboost.model.stored import SOMETIMES
 from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import resolve_metrics
 from gpuboost.objectives.objective import Objective
+from gpuboost.objectives.regression import quantiles_objective
 from gpuboost.progress import Progress
 from gpuboost.training.boosting import (
     TARGET_ORDER,
@@ -87,6 +96,17 @@ from gpuboost.training.magnitude import Magnitude, check_scores
 from gpuboost.training.row_sampling import RowUnits
 from gpuboost.training.start import Start, same_features
 from gpuboost.training.validation import TrainingRows, hold_out, rounds_for_all
+
+
+def check_levels(name: str, values: Any) -> list[float]:
+    """Levels of several quantiles: numbers between 0 and 1 in ascending order."""
+    levels = list(values)
+    for k, value in enumerate(levels):
+        LOSS_PARAMETERS["alpha"].check(f"{name}[{k}]", value)
+    levels = [float(value) for value in levels]
+    if not levels or sorted(set(levels)) != levels:
+        raise ValueError(f"{name} must be a number, or a list of them that ascend; got {values!r}")
+    return levels
 
 
 class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
@@ -107,6 +127,8 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
 
     #: Losses to choose from; the classifier's are for two classes.
     _objectives: ClassVar[tuple[str, ...]]
+    #: Parameters of the estimator that are parameters of some losses; None: the loss's own value.
+    _loss_parameters: ClassVar[tuple[str, ...]] = ()
 
     def _check_params(self) -> BoostParams:
         """Parameters as a checked config; raises before any work is done."""
@@ -134,6 +156,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         self._named_objective()
         check_device(self.device)
         n_threads(self.n_jobs)
+        self._given_base_score()
         check_choice("importance_type", self.importance_type, IMPORTANCE_TYPES)
         check_choice("categorical_encoding", self.categorical_encoding, ENCODINGS)
         check_monotone(self.monotone_constraints)
@@ -266,9 +289,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
             costs=costs if costs.any() else None,
         )
 
-    def _check_vector_leaves(
-        self, objective: Objective, rules: SplitRules | None, n_outputs: int
-    ) -> None:
+    def _check_vector_leaves(self, rules: SplitRules | None, n_outputs: int) -> None:
         """Raise if leaves of several values would have to keep to what is said of one value."""
         if self.multi_strategy != VECTOR_LEAF:
             return
@@ -277,12 +298,6 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
                 "monotone_constraints are for trees of one output: use "
                 f"multi_strategy='one_tree_per_output' for y with {n_outputs} columns; got "
                 f"multi_strategy={self.multi_strategy!r}"
-            )
-        if objective.leaf_value is not None and n_outputs > 1:
-            raise ValueError(
-                f"objective {objective.name!r} computes the values of leaves from their rows, for "
-                "one output at a time: use multi_strategy='one_tree_per_output' for y with "
-                f"{n_outputs} columns; got multi_strategy={self.multi_strategy!r}"
             )
 
     def _with_forced_splits(
@@ -313,7 +328,58 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
 
     def _named_objective(self) -> Objective:
         check_choice("objective", self.objective, self._objectives)
-        return OBJECTIVES[self.objective]
+        objective = OBJECTIVES[self.objective]
+        given = {name: getattr(self, name) for name in self._loss_parameters}
+        given = {name: value for name, value in given.items() if value is not None}
+        for name, value in given.items():
+            if self.objective == "quantile" and isinstance(value, (list, tuple, np.ndarray)):
+                return quantiles_objective(check_levels(name, value))
+            if name not in objective.own_parameters:
+                others = [o for o in self._objectives if name in OBJECTIVES[o].own_parameters]
+                raise ValueError(
+                    f"{name} must be None with objective={self.objective!r}, and may be given with "
+                    f"{', '.join(map(repr, others))} only; got {value!r}"
+                )
+            LOSS_PARAMETERS[name].check(name, value)
+        return objective.with_parameters(**{name: float(given[name]) for name in given})
+
+    def _given_base_score(self) -> np.ndarray | None:
+        """Raw scores before the first tree, if they are given."""
+        if self.base_score is None:
+            return None
+        score = self.base_score
+        values = np.asarray(score) if not isinstance(score, (bool, str, bytes, dict, set)) else None
+        if values is None or values.dtype.kind not in "iuf" or values.ndim > 1 or not values.size:
+            raise TypeError(
+                "base_score must be None, a finite number or a list with one for each raw score; "
+                f"got {score!r:.200} of type {type(score).__name__}"
+            )
+        values = np.atleast_1d(values).astype(np.float64)
+        if not np.isfinite(values).all():
+            raise ValueError(f"base_score must be finite; got {score!r:.200}")
+        return values
+
+    def _base_score(
+        self,
+        objective: Objective,
+        magnitude: Magnitude,
+        y: np.ndarray,
+        weight: np.ndarray,
+        n_classes: int,
+        backend: Backend,
+        row_arrays: Mapping[str, Any] | None,
+    ) -> np.ndarray:
+        """Raw scores before the first tree: those given, or the constants that are best."""
+        given = self._given_base_score()
+        if given is None:
+            return objective.base_score(y, weight, n_classes, backend.host, row_arrays)
+        n_scores = objective.n_outputs(n_classes) * (len(y) if y.ndim == 2 else 1)
+        if len(given) not in (1, n_scores):
+            raise ValueError(
+                f"base_score must be a number, or have one for each of the {n_scores} raw scores; "
+                f"got {len(given)} numbers"
+            )
+        return magnitude.divide(np.repeat(given, n_scores // len(given)), np.empty(0))
 
     def _fit_and_refit(
         self,
@@ -390,14 +456,21 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         ]
         for i, (ex, _, _) in enumerate(evals):
             device = device_for(device, ex, f"X of eval_set[{i}]")
-        magnitude = Magnitude.of(y, weight) if objective.homogeneous else Magnitude()
+        magnitude = Magnitude.of(y, weight, objective)
+        objective = magnitude.objective(objective)
         y, scaled_params = magnitude.divide(y, weight), magnitude.params(params)
         metrics = resolve_metrics(self.eval_metric, objective, classes, magnitude.exponent)
         curves = [OUT_OF_BAG, *eval_names] if self.oob_score else eval_names
         stopping = Stopping.of(params, curves, metrics)
         n_classes = 1 if classes is None else len(classes[0])
         rules = magnitude.rules(self._split_rules(features, n_classes, params))
-        self._check_vector_leaves(objective, rules, 1 if y.ndim == 1 else len(y))
+        if objective.n_scores is not None and y.ndim == 2:
+            raise ValueError(
+                f"y must have one column for objective={self.objective!r}, which predicts "
+                f"{objective.n_scores} numbers for it; got {len(y)} columns"
+            )
+        n_outputs = (1 if y.ndim == 1 else len(y)) * (objective.n_scores or 1)
+        self._check_vector_leaves(rules, n_outputs)
         with get_backend(device, self.n_jobs, cells=x.size) as backend:
             features, x = self._with_target_statistics(
                 features, x, y, weight, n_classes, rules, backend
@@ -523,7 +596,9 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         """Where training begins; raises unless it can go on from the model that is given."""
         n_classes = 1 if classes is None else len(classes[0])
         if control.model is None:
-            base_score = objective.base_score(y, weight, n_classes, backend.host, row_arrays)
+            base_score = self._base_score(
+                objective, magnitude, y, weight, n_classes, backend, row_arrays
+            )
             return Start(base_score if control.margin is None else np.zeros_like(base_score))
         who = "the model that warm_start goes on from" if self.warm_start else "init_model"
         n_outputs = len(y) if y.ndim == 2 else objective.n_outputs(n_classes)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from gpuboost.backend import Backend, on_host
 from gpuboost.config import RANGES, BoostParams
@@ -31,6 +32,7 @@ from gpuboost.estimators.outputs import (
 )
 from gpuboost.model.ensemble import ensemble_of
 from gpuboost.objectives.losses import OBJECTIVES
+from gpuboost.objectives.regression import REGRESSION
 
 DEFAULT = BoostParams()
 
@@ -40,8 +42,28 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
 
     Parameters
     ----------
-    objective : {"squared_error"}, default="squared_error"
-        Loss to minimize.
+    objective : str, default="squared_error"
+        Loss to minimize: "squared_error", "absolute_error", "huber", "adaptive_huber",
+        "pseudo_huber", "log_cosh", "quantile" or "expectile"; for counts and amounts "poisson",
+        "gamma" or "tweedie", whose prediction is e to the raw score; for shares and probabilities
+        "cross_entropy", whose raw score is log odds; for the whole distribution of y "normal" or
+        "log_normal", by natural gradients.
+    alpha : float, list of float or None, default=None
+        Level of the quantile or expectile, from 0 to 1; None means 0.5. With
+        ``objective="quantile"`` a list of levels in ascending order: predictions are then
+        (n_samples, n_levels), and never cross. With
+        ``objective="adaptive_huber"``, the share of the rows whose residuals are not cut off in an
+        iteration; None means 0.9. Other losses have no alpha.
+    delta : float or None, default=None
+        Size of the residuals from which ``objective="huber"`` and ``"pseudo_huber"`` grow like the
+        absolute error; None means 1. Other losses have no delta.
+    power : float or None, default=None
+        With ``objective="tweedie"``, the power of the mean that the variance is proportional to,
+        between 1 and 2; None means 1.5. Other losses have no power.
+    base_score : float or array-like, default=None
+        Raw score before the first tree, or one for each output or class: a value of y, or its
+        logarithm where the prediction is e to the raw score. None means the constant with the
+        lowest loss.
     n_estimators : int, default=100
         Number of boosting iterations. For several classes or outputs, one tree for each is grown
         in each iteration.
@@ -192,9 +214,10 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         Objects that are called before and after each iteration: ``gpuboost.Checkpoint``,
         ``gpuboost.OptunaPruning`` or classes derived from ``gpuboost.Callback``.
     eval_metric : str, callable or list, default=None
-        Metrics that are computed on the evaluation sets: "rmse", "mae", functions, scikit-learn
-        scorers, or a list of these. A function is called as ``metric(y, prediction)``; lower is
-        better unless it has an attribute ``greater_is_better`` that is True, or is a score of
+        Metrics that are computed on the evaluation sets: "rmse", "mae", "mape", "rmsle", the one of
+        the objective (such as "quantile" or "poisson_deviance"), functions, scikit-learn scorers,
+        or a list of these. A function is called as ``metric(y, prediction)``; lower is better
+        unless it has an attribute ``greater_is_better`` that is True, or is a score of
         ``sklearn.metrics``. If it has an argument ``sample_weight``, it gets the weights of the
         evaluation set. None means the objective.
     importance_type : {"gain", "split", "cover"}, default="gain"
@@ -250,12 +273,17 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
     True
     """
 
-    _objectives = ("squared_error",)
+    _objectives = tuple(objective.name for objective in REGRESSION)
+    _loss_parameters = ("alpha", "delta", "power")
 
     def __init__(
         self,
         *,
         objective: str = "squared_error",
+        alpha: Any = None,
+        delta: float | None = None,
+        power: float | None = None,
+        base_score: Any = None,
         n_estimators: int = DEFAULT.n_estimators,
         learning_rate: Any = DEFAULT.learning_rate,
         max_depth: int | None = DEFAULT.max_depth,
@@ -372,6 +400,7 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
                 X, y, lambda y: check_weight(on_host(sample_weight), len(y))
             )
             y = check_targets("y", y, len(X))
+            objective.check_targets("y", y)
             pairs = eval_pairs(eval_set, eval_X, eval_y)
             n_outputs = len(np.atleast_2d(y))
             evals = self._check_evals(pairs, eval_sample_weight, features, params, n_outputs)
@@ -396,7 +425,9 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         return self
 
     def _check_eval_y(self, name: str, y: Any, n_rows: int, n_outputs: int) -> np.ndarray:
-        return check_targets(name, y, n_rows, n_outputs)
+        y = check_targets(name, y, n_rows, n_outputs)
+        self._named_objective().check_targets(name, y)
+        return y
 
     def predict(
         self, X: Any, *, base_margin: Any = None, iteration_range: tuple[int, int] | None = None
@@ -415,10 +446,48 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
 
         Returns
         -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        ndarray of shape (n_samples,), (n_samples, n_outputs) or (n_samples, n_quantiles)
             Predictions.
         """
         return self._predict_rounds(X, self._from_raw, base_margin, iteration_range)
+
+    def predict_dist(self, X: Any) -> Any:
+        """Predict the distribution of the target, with ``objective="normal"`` or ``"log_normal"``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict, as in ``fit``.
+
+        Returns
+        -------
+        scipy.stats distribution
+            A frozen distribution of n_samples targets: ``mean()``, ``std()``, ``ppf(0.9)`` (the
+            quantile), ``pdf(y)``, ``cdf(y)``, ``interval(0.8)`` and more.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from gpuboost import GPUBoostRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = GPUBoostRegressor(objective="normal", n_estimators=20, max_depth=3).fit(X, y)
+        >>> low, high = model.predict_dist(X).interval(0.8)
+        >>> bool(0.7 < ((low < y) & (y < high)).mean() < 0.95)
+        True
+        """
+        check_is_fitted(self)
+        name = ensemble_of(self).link.name
+        if name not in ("normal", "log_normal"):
+            raise AttributeError(
+                "predict_dist is there for objective='normal' and 'log_normal', not for "
+                f"{self.objective!r}"
+            )
+        from scipy import stats  # takes a while, and nothing else needs it
+
+        mean, log_scale = on_host(self._predict(X, scores_by_row)).T
+        if name == "normal":
+            return stats.norm(loc=mean, scale=np.exp(log_scale))
+        return stats.lognorm(s=np.exp(log_scale), scale=np.exp(mean))
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """Predict targets after each round.
@@ -444,9 +513,19 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
 
     Parameters
     ----------
-    objective : {"log_loss", "exponential"}, default="log_loss"
-        Loss to minimize. "exponential" is the loss of AdaBoost, for two classes only; it is more
-        sensitive to wrong labels.
+    objective : {"log_loss", "one_vs_rest", "focal", "exponential"}, default="log_loss"
+        Loss to minimize. "one_vs_rest": log loss of each class against all others, whose
+        probabilities are then divided by their sum; the same as "log_loss" for two classes. For
+        two classes only: "focal", log loss that rows with a clear answer count less in, and
+        "exponential", the loss of AdaBoost, which is more sensitive to wrong labels.
+    gamma : float or None, default=None
+        With ``objective="focal"``, the power of the probability of the wrong class that the log
+        loss is multiplied by; 0 is log loss, None means 2. Other losses have no gamma. (XGBoost's
+        ``gamma`` is called ``min_split_gain`` here.)
+    base_score : float or array-like, default=None
+        Raw score before the first tree, or one for each class or label: log odds of the second
+        of two classes. None means the constant with the
+        lowest loss.
     n_estimators : int, default=100
         Number of boosting iterations. For several classes or outputs, one tree for each is grown
         in each iteration.
@@ -598,14 +677,15 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         Objects that are called before and after each iteration: ``gpuboost.Checkpoint``,
         ``gpuboost.OptunaPruning`` or classes derived from ``gpuboost.Callback``.
     eval_metric : str, callable or list, default=None
-        Metrics that are computed on the evaluation sets: "logloss", "exponential", "error" and
-        "auc" for two classes, "mlogloss" and "merror" for more, functions, scikit-learn scorers, or
-        a list of these. A function is called as ``metric(y, probability)``, where y contains
-        positions in ``classes_``, and the probabilities are those of the second of two classes,
-        shape (n_samples,), or of all classes, shape (n_samples, n_classes). Lower is better unless
-        it has an attribute ``greater_is_better`` that is True, or is a score of
-        ``sklearn.metrics``. If it has an argument ``sample_weight``, it gets the weights of the
-        evaluation set. None means the objective.
+        Metrics that are computed on the evaluation sets: "logloss", "exponential", "error", "auc"
+        and, with its objective, "focal" for two classes, "mlogloss" and "merror" for more,
+        functions, scikit-learn scorers, or a list of these. A function is called as
+        ``metric(y, probability)``, where y contains positions in ``classes_``, and the
+        probabilities are those of the second of two classes, shape (n_samples,), or of all classes,
+        shape (n_samples, n_classes). Lower is better unless it has an attribute
+        ``greater_is_better`` that is True, or is a score of ``sklearn.metrics``. If it has an
+        argument ``sample_weight``, it gets the weights of the evaluation set. None means the
+        objective.
     class_weight : dict, list of dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``; a list has one entry for each
         output.
@@ -664,12 +744,15 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
     True
     """
 
-    _objectives = ("log_loss", "exponential")
+    _objectives = ("log_loss", "one_vs_rest", "focal", "exponential")
+    _loss_parameters = ("gamma",)
 
     def __init__(
         self,
         *,
         objective: str = "log_loss",
+        gamma: float | None = None,
+        base_score: Any = None,
         n_estimators: int = DEFAULT.n_estimators,
         learning_rate: Any = DEFAULT.learning_rate,
         max_depth: int | None = DEFAULT.max_depth,
@@ -794,12 +877,13 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
             else:
                 codes, classes = check_labels("y", y, len(X)), labels_as_classes(y)
             n_classes = len(classes[0])
-            if n_classes > 2 and self.objective == "exponential":
+            if n_classes > 2 and self.objective in ("exponential", "focal"):
+                others = " or AdaBoostClassifier" if self.objective == "exponential" else ""
                 raise ValueError(
-                    f"objective='exponential' is for two classes, y has {n_classes}; use "
-                    "objective='log_loss' or AdaBoostClassifier"
+                    f"objective={self.objective!r} is for two classes, y has {n_classes}; use "
+                    f"objective='log_loss'{others}"
                 )
-            objective = binary if n_classes == 2 else OBJECTIVES["multi_log_loss"]
+            objective = binary if n_classes == 2 else OBJECTIVES[f"multi_{self.objective}"]
             if n_classes == 1:
                 objective = replace(OBJECTIVES["one_class"], metric=binary.metric)
             pairs = eval_pairs(eval_set, eval_X, eval_y)

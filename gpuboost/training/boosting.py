@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -27,12 +28,13 @@ from gpuboost.exchange import (
     DeviceArray,
     FeatureMatrix,
     GrowthLimits,
+    LeafQuantile,
     SplitRules,
 )
 from gpuboost.model.ensemble import Ensemble, begins_of
 from gpuboost.model.tree import Tree
 from gpuboost.objectives.objective import Objective
-from gpuboost.scalar.fixed_point import NEAREST_ROWS, coarse_room, fine_room
+from gpuboost.scalar.fixed_point import NEAREST_ROWS, coarse_room, fine_room, weight_unit
 from gpuboost.training.control import RoundControl
 from gpuboost.training.evaluation import EvalSet, History, Watch
 from gpuboost.training.projection import projection_factors
@@ -157,7 +159,11 @@ class Booster:
         groups = objective.group_rows(row_arrays, usable, n_rows)
         self.arrays = backend.put(arrays)
         self.groups = None if groups is None else (backend.put(groups[0]), backend.put(groups[1]))
-        self.host_rows = y, weight, arrays  # for leaf values from rows
+        # for leaf values from rows: targets by output, and weights as whole numbers
+        self.leaf_quantiles: list[LeafQuantile] = []  # of the round
+        self.no_factor = backend.empty((0,), np.float64)
+        self.y_rows = self.y if self.several else self.y.reshape((1, n_rows))
+        self.weight_unit = weight_unit(total_weight) if weight.size else 1.0
         # gradients of groups leave those of rows without weight as they are
         self.g, self.h = (
             backend.empty((n_outputs, n_rows), np.float64)
@@ -172,10 +178,7 @@ class Booster:
             self.factors = backend.put(factors)
             shapes = (1, n_rows), (1, n_rows), (1, 2)
             self.projected = tuple(backend.empty(shape, np.float64) for shape in shapes)
-        # leaf values from rows are computed on the host, which waits for every round
-        n_unchecked = 1 if objective.leaf_value is not None else backend.rounds_unchecked
-        self.in_step = n_unchecked == 1
-        self.sums = backend.empty((n_unchecked, n_outputs, 2), np.float64)
+        self.sums = backend.empty((backend.rounds_unchecked, n_outputs, 2), np.float64)
         self.n_checked = first_round
         self.learning_rate = float(params.learning_rate)
         self.growth = backend.put(_growth_record(params, self.limits, hessian_counts))
@@ -205,8 +208,6 @@ class Booster:
         backend = self.backend
         sums = self.sums[number % len(self.sums)]
         self._compute_gradients(sums)
-        if self.in_step:
-            self.check_gradients(number + 1)
         key = backend.mix_key(self.seed, ROWS, number)
         rows = self.sampler.draw(key, self.g, self.h, self.weight, sums)
         if self.out_of_bag is not None:
@@ -240,8 +241,8 @@ class Booster:
                 self.fine_units,
                 self.learning_rate,
             )
-            if self.objective.leaf_value is not None:
-                self._replace_leaf_values(rows, number, first)
+            if self.leaf_quantiles:
+                self._set_leaf_quantiles(rows, part)
             self.grower.add_leaf_values(self.raw[part])
             for e in evals:
                 if e.binned is not None:
@@ -261,9 +262,12 @@ class Booster:
         """Gradients and hessians of all outputs, and their sums."""
         whole = slice(None)
         parts = [slice(k, k + 1) for k in range(len(self.raw))] if self.several else [whole]
+        quantiles: list[LeafQuantile] = []
         for part in parts:
+            objective = self.objective.adapted(partial(self._residual_quantile, part))
+            quantiles += objective.leaf_quantiles or []
             self.backend.gradients(
-                self.objective,
+                objective,
                 self.y[part.start] if self.several else self.y,
                 self.raw[part],
                 self.weight,
@@ -273,29 +277,32 @@ class Booster:
                 self.h[part],
                 sums[part],
             )
+        self.leaf_quantiles = quantiles
 
-    def _replace_leaf_values(self, rows: DeviceArray, number: int, k: int) -> None:
-        """Leaf values that the objective computes from the rows of each leaf."""
-        objective, learning_rate = self.objective, self.learning_rate
-        y, weight, arrays = self.host_rows
-        y = y[k] if self.several else y
-        raw = self.backend.to_host(self.raw[k])
-        factor = (
-            self.backend.to_host(self.sampler.factor) if self.sampler.changes_gradients else None
+    def _residual_quantile(self, part: slice, level: float) -> float:
+        """A quantile of the absolute residuals of one output."""
+        return self.backend.residual_quantile(
+            self.sampler.usable,
+            self.y_rows[part.start or 0],
+            self.raw[part.start or 0],
+            self.weight,
+            self.weight_unit,
+            level,
         )
 
-        def value_of_rows(leaf: np.ndarray) -> float:
-            leaf_weight = weight[leaf] if weight.size else np.ones(len(leaf))
-            leaf_weight = leaf_weight if factor is None else leaf_weight * factor[leaf]
-            value = float(objective.value_of_leaf(y[leaf], raw[leaf], leaf_weight, arrays[:, leaf]))
-            if not np.isfinite(value):
-                raise ValueError(
-                    f"objective {objective.name!r} gave the leaf value {value!r} in round {number} "
-                    f"(from 0), for a leaf of {len(leaf)} rows; it must be a finite number"
-                )
-            return learning_rate * value
-
-        self.grower.replace_leaf_values(rows, value_of_rows)
+    def _set_leaf_quantiles(self, rows: DeviceArray, part: slice) -> None:
+        """Leaf values that follow from the residuals of the rows of each leaf."""
+        of_outputs = self.leaf_quantiles
+        factor = self.sampler.factor if self.sampler.changes_gradients else self.no_factor
+        self.grower.set_leaf_quantiles(
+            rows,
+            self.y_rows[part] if self.several else self.y_rows,
+            self.raw[part],
+            (self.weight, factor, self.weight_unit),
+            of_outputs[part] if len(of_outputs) > 1 else of_outputs,
+            self.growth,
+            self.learning_rate,
+        )
 
     def sums_full(self, number: int) -> bool:
         """Whether the sums of gradients must be checked before the round after this one."""
@@ -436,7 +443,7 @@ def boost(
     """
     trees, n_rounds = list(start.trees), booster.params.n_estimators
     trees_per_round = len(start.base_score) // booster.limits.n_values
-    in_step = booster.in_step or bool(control.callbacks)
+    in_step = bool(control.callbacks)
 
     def trees_so_far() -> list[Tree]:
         trees.extend(booster.take_trees(everything=True))

@@ -33,6 +33,7 @@ from gpuboost.kernels.cpu import (
     binning,
     gradients,
     histogram,
+    leaf_quantiles,
     leaf_targets,
     predict,
     projection,
@@ -46,6 +47,7 @@ from gpuboost.kernels.cpu.grower import CpuGrower
 from gpuboost.kernels.cpu.threads import Team
 from gpuboost.kernels.cpu.trees import CpuTreeGrower
 from gpuboost.scalar.area import area_and_pairs
+from gpuboost.scalar.rows import LINK_ROWS
 from gpuboost.scalar.sampling import N_BUCKETS
 
 #: Rows up to which prediction walks the trees instead of binning the rows.
@@ -283,6 +285,32 @@ class CpuBackend:
         given = g, h, weight, factors, key
         self.team.run_kernel(g.size, gradients.project, *given, out_g, out_h, blocks)
         gradients.sum_blocks(blocks, sums)
+
+    def residual_quantile(
+        self,
+        rows: DeviceArray,
+        y: DeviceArray,
+        raw: DeviceArray,
+        weight: DeviceArray,
+        unit: float,
+        level: float,
+    ) -> float:
+        """A quantile of the absolute residuals of some rows."""
+        everything = len(rows) == len(y)
+        which = slice(None) if everything else rows
+        distance = np.abs(y[which] - raw[which])
+        own_weight = weight[which] if weight.size else weight[:]
+        return self.weighted_quantile(distance, own_weight, unit, level)
+
+    def weighted_quantile(
+        self, values: HostArray, weight: HostArray, unit: float, level: float
+    ) -> float:
+        """A quantile of values; weights are rounded to whole units."""
+        keys, steps = np.empty(len(values), np.uint64), np.empty(len(weight), np.int64)
+        leaf_quantiles.list_values(values, weight, unit, keys, steps)
+        out = np.empty(1)
+        leaf_quantiles.quantile_of(keys, steps, level, out)
+        return float(out[0])
 
     def mean_of_rows(
         self,
@@ -571,6 +599,10 @@ class CpuBackend:
         n_scores, n_rows = raw.shape
         if link.name == "identity":
             return raw[0] if n_scores == 1 else raw.T.copy()
+        if link.name in LINK_ROWS:
+            function, width = LINK_ROWS[link.name]
+            made = self.each_row(function, (n_rows, width or n_scores), raw)
+            return made.reshape((n_rows,)) if made.shape[1] == 1 and link.name != "sorted" else made
         one_score = link.name == "logistic" and n_scores == 1
         out = np.empty((n_rows, 2 if one_score else n_scores))
         if one_score:

@@ -1,6 +1,6 @@
 """Boosted trees: the buffers that growth needs, and the threads that run it."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -28,9 +28,10 @@ from gpuboost.exchange import (
     FeatureMatrix,
     GrowthLimits,
     HostArray,
+    LeafQuantile,
     SplitRules,
 )
-from gpuboost.kernels.cpu import leaves
+from gpuboost.kernels.cpu import leaf_quantiles, leaves
 from gpuboost.kernels.cpu.draws import make_groups, make_weights
 from gpuboost.kernels.cpu.forced import make_forced
 from gpuboost.kernels.cpu.frontier import make_frontier
@@ -39,7 +40,7 @@ from gpuboost.kernels.cpu.predict import MAX_LABELS
 from gpuboost.kernels.cpu.rules import make_rules
 from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
 from gpuboost.kernels.cpu.sparse import by_columns
-from gpuboost.kernels.cpu.threads import Team
+from gpuboost.kernels.cpu.threads import SMALL_ROWS, Team
 
 #: Row-feature pairs below which a tree is grown by one thread: it takes a millisecond or two
 #: (2026-11, AMD EPYC), and waking another thread may take a tenth of one.
@@ -216,25 +217,49 @@ class CpuGrower:
         values, cover = np.empty((n, n_values)), np.empty(n)
         rules = self.stages.rules
         bounds = None if rules is None else rules.bounds
-        self.value_bounds = None if bounds is None else learning_rate * bounds[:n]
         given = growth, fine_units, learning_rate, bounds
         leaves.leaf_values(nodes, sums, *given, values, cover)
         self.trees.append(BoostedTree(nodes, values, cover, sums[0, :, 2].copy()))
 
-    def replace_leaf_values(
-        self, rows: DrawnRows, value_of_rows: Callable[[HostArray], float]
+    def set_leaf_quantiles(
+        self,
+        rows: DrawnRows,
+        y: DeviceArray,
+        raw: DeviceArray,
+        weights: tuple[DeviceArray, DeviceArray, float],
+        quantiles: Sequence[LeafQuantile],
+        growth: DeviceArray,
+        learning_rate: float,
     ) -> None:
-        """Other values for the leaves that have rows: what a function says of their rows."""
-        labels = self.labels[rows]
-        by_label = rows[np.argsort(labels, kind="stable")]
-        ends = np.cumsum(np.bincount(labels, minlength=len(self.leaf_of_label)))
+        """Leaf values that follow from the residuals of the rows of each leaf."""
+        n, n_leaves, run = len(rows), len(self.leaf_of_label), self.team.run_kernel
+        weight, factor, unit = weights
+        # one block for each thread that there is work for; many leaves are counted once
+        n_blocks = 1 if n < SMALL_ROWS else self.team.size
+        block_rows = -(-n // n_blocks)
+        counts, begin = np.empty((n_blocks, n_leaves), np.int64), np.empty(n_leaves + 1, np.int64)
+        keys = np.empty(n, np.uint64)
+        steps = np.empty(n if weight.size or factor.size else 0, np.int64)
         values = self.trees[-1].values
-        for leaf, leaf_rows in zip(self.leaf_of_label, np.split(by_label, ends[:-1]), strict=True):
-            if len(leaf_rows):
-                values[leaf] = value_of_rows(leaf_rows)
-        if self.value_bounds is not None:
-            low, high = self.value_bounds[: len(values)].T[:, :, None]
-            values.clip(low, high, out=values)
+        for k, of_value in enumerate(raw):
+            places = rows, self.labels, block_rows
+            run(n, leaf_quantiles.count_labels, *places, counts)
+            leaf_quantiles.place_labels(counts, begin)
+            given = y[min(k, len(y) - 1)], of_value, weight, factor, unit
+            run(n, leaf_quantiles.list_residuals, *places, counts, *given, keys, steps)
+            level, limit = quantiles[min(k, len(quantiles) - 1)]
+            max_delta_step = growth[0]["max_delta_step"]
+            numbers = level, limit, max_delta_step, learning_rate
+            own_values = values[:, k]
+            run(
+                n, leaf_quantiles.leaf_values, keys, steps, begin, self.leaf_of_label, *numbers,
+                own_values,
+            )  # fmt: skip
+        rules = self.stages.rules
+        if rules is not None:
+            nodes = self.trees[-1].nodes
+            ordered = nodes, len(nodes), self.stages.n_bins, rules.directions
+            leaf_quantiles.order_leaves(*ordered, values, np.empty((len(nodes), 4)))
 
     def add_leaf_values(self, raw: DeviceArray) -> None:
         """Add leaf values to the raw scores of all rows."""

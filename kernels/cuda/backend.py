@@ -4,11 +4,12 @@ Nothing is read back while a boosted tree grows.
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from gpuboost.dtypes import N_CODES, SAMPLE, SUM_BLOCK, SUM_LANES
+from gpuboost.dtypes import N_CODES, NODE, SAMPLE, SUM_BLOCK, SUM_LANES
 from gpuboost.exchange import (
     ClassicalGrower,
     Codes,
@@ -20,6 +21,7 @@ from gpuboost.exchange import (
     Grower,
     GrowthLimits,
     HostArray,
+    LeafQuantile,
     LinkLike,
     MetricLike,
     ObjectiveLike,
@@ -33,8 +35,11 @@ from gpuboost.kernels.cuda import binning, gradients, predict, sampling
 from gpuboost.kernels.cuda.compiler import THREADS, Kernels
 from gpuboost.kernels.cuda.device import cupy
 from gpuboost.kernels.cuda.grower import CudaGrower, group_features_for, tile_rows_for
+from gpuboost.kernels.cuda.leaf_quantiles import LeafRows, Selection
+from gpuboost.kernels.cuda.records import STATE
 from gpuboost.kernels.cuda.trees import CudaTreeGrower, trees_at_once
 from gpuboost.scalar.fixed_point import fine_room
+from gpuboost.scalar.rows import LINK_ROWS
 from gpuboost.scalar.sampling import N_BUCKETS
 
 #: Rows up to which prediction stays on the host: moving them would take longer than the trees.
@@ -94,6 +99,7 @@ class CudaBackend:
         self.group_features = group_features_for(self.device)
         self.kernels = Kernels(self.group_features, False, device_id)
         self._ensemble: EnsembleLike | None = None
+        self._all_rows: tuple[Any, ...] | None = None
         self._buffers: dict[str, DeviceArray] = {}
         self._on_their_way: list[PendingScore] = []
 
@@ -295,6 +301,40 @@ class CudaBackend:
         gradients.QUANTIZE[nearest](
             g.shape[0], g, h, weight, np.bool_(weight.size > 0), growth, out
         )
+
+    def residual_quantile(
+        self,
+        rows: DeviceArray,
+        y: DeviceArray,
+        raw: DeviceArray,
+        weight: DeviceArray,
+        unit: float,
+        level: float,
+    ) -> float:
+        """A quantile of the absolute residuals of some rows; waits for it."""
+        n = rows.shape[0]
+        if self._all_rows is None or self._all_rows[0].n_rows != n:
+            self._all_rows = self._one_leaf(n)
+        selection, nodes, state, leaves, tiles = self._all_rows
+        where = LeafRows(rows, nodes, state, leaves, tiles)
+        weights = weight, weight[:0], unit
+        selection.search(where, y, raw, weights, LeafQuantile(level), absolute=True)
+        out = self._scratch("residual_quantile", (1,))
+        args = selection.searches, np.float64(level), out
+        self.kernels.launch("leaf_quantiles", "write_quantile", (1,), (32,), args)
+        return float(self.to_host(out)[0])
+
+    def _one_leaf(self, n: int) -> tuple[Any, ...]:
+        """What finds quantiles of so many rows, and these rows as those of a single leaf."""
+        tile_rows = tile_rows_for(n)
+        n_tiles = -(-n // tile_rows)
+        blocks = min(n_tiles, 8 * self.device.attributes["MultiProcessorCount"])
+        selection = Selection(self.kernels, n, 1, tile_rows, blocks)
+        nodes, state = np.zeros(1, NODE), np.zeros(1, STATE)
+        nodes["end"], state["n_leaves"] = n, 1
+        tiles = np.array([0, n_tiles], np.int32)
+        arrays = nodes, state, np.zeros(1, np.int32), tiles
+        return selection, *map(self.put, arrays)
 
     def mean_of_rows(
         self,
@@ -643,6 +683,10 @@ class CudaBackend:
         n_scores, n_rows = raw.shape
         if link.name == "identity":
             return raw[0] if n_scores == 1 else raw.T.copy()
+        if link.name in LINK_ROWS:
+            function, width = LINK_ROWS[link.name]
+            made = self.each_row(function, (n_rows, width or n_scores), raw)
+            return made.reshape((n_rows,)) if made.shape[1] == 1 and link.name != "sorted" else made
         one_score = link.name == "logistic" and n_scores == 1
         out = self.empty((n_rows, 2 if one_score else n_scores), np.float64)
         if link.name == "logistic":

@@ -5,7 +5,7 @@ build_histograms, scan: five launches, whatever the number of nodes. The host ne
 tree has come; kernels of a step with nothing to do return at once.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,12 +30,13 @@ from gpuboost.exchange import (
     DrawnRows,
     FeatureMatrix,
     GrowthLimits,
-    HostArray,
+    LeafQuantile,
     SplitRules,
 )
 from gpuboost.kernels.cuda import predict
 from gpuboost.kernels.cuda.compiler import THREADS, Kernels
 from gpuboost.kernels.cuda.device import cupy, memory
+from gpuboost.kernels.cuda.leaf_quantiles import ORDER_LEAVES, LeafRows, Selection
 from gpuboost.kernels.cuda.records import STATE
 
 #: Shared memory that a block of the histogram kernel may take, so that two or more run on a
@@ -123,6 +124,7 @@ class CudaGrower:
         )
         self.absent = self.bins[len(self.bins) - self.n_features :]  # read if it is sparse
         self.fetched: list[BoostedTree] = []
+        self.selection: Selection | None = None
         self.graph: Any = None  # False: the next tree is recorded
         self.n_kept = 0
         self.all_rows: DeviceArray | None = None  # how many rows there are, if all are used
@@ -428,27 +430,38 @@ class CudaGrower:
             self.kept_cover[kept], self.kept_sizes[kept : kept + 1], n_values,
         ))  # fmt: skip
         self.n_kept += 1
-        self.learning_rate = learning_rate
 
-    def replace_leaf_values(
-        self, rows: DrawnRows, value_of_rows: Callable[[HostArray], float]
+    def set_leaf_quantiles(
+        self,
+        rows: DrawnRows,
+        y: DeviceArray,
+        raw: DeviceArray,
+        weights: tuple[DeviceArray, DeviceArray, float],
+        quantiles: Sequence[LeafQuantile],
+        growth: DeviceArray,
+        learning_rate: float,
     ) -> None:
-        """Other values for the leaves that have rows: what a function says of their rows.
-
-        The host computes them: it fetches the tree with its lists of rows, and sends values back.
-        """
-        cp, kept = cupy(), self.n_kept - 1
-        nodes, listed, values = (cp.asnumpy(a) for a in (self.nodes, self.rows, self.values))
-        size = int(cp.asnumpy(self.kept_sizes)[kept])
-        for i, node in enumerate(nodes[:size]):
-            node_rows = listed[node["depth"] & 1, node["begin"] : node["end"]]
-            if node["left"] < 0 and len(node_rows):
-                values[i] = value_of_rows(np.sort(node_rows))
+        """Leaf values that follow from the residuals of the rows of each leaf."""
+        max_leaves, kept = self.limits.max_leaves, self.n_kept - 1
+        if self.selection is None:
+            sizes = self.n_rows, max_leaves, self.tile_rows, self._tile_blocks()
+            self.selection = Selection(self.kernels, *sizes)
+        where = LeafRows(self.rows, self.nodes, self.state, self.leaves, self.leaf_tiles)
+        n_values = np.int32(self.limits.n_values)
+        for k in range(raw.shape[0]):
+            quantile = quantiles[min(k, len(quantiles) - 1)]
+            self.selection.search(where, y[min(k, len(y) - 1)], raw[k], weights, quantile)
+            n_blocks = -(-max_leaves // THREADS["LEAF_THREADS"])
+            numbers = *map(np.float64, quantile), np.float64(learning_rate)
+            self._launch("leaf_quantiles", "value_leaves", n_blocks, "LEAF_THREADS", (
+                self.state, growth, self.leaves, self.selection.searches, *numbers, self.values,
+                self.kept_values[kept], np.int32(k), n_values,
+            ))  # fmt: skip
         if self.constrained:
-            bounds = self.learning_rate * cp.asnumpy(self.bounds[:size])
-            values[:size].clip(*bounds.T[:, :, None], out=values[:size])
-        self.values.set(values)
-        self.kept_values[kept].set(values)
+            ranges = self.selection.ranges_of_nodes(len(self.nodes))
+            order = self.nodes, self.state, self.n_bins, self.directions
+            for values in (self.values, self.kept_values[kept]):
+                ORDER_LEAVES(1, *order, values, ranges)
 
     def add_leaf_values(self, raw: DeviceArray) -> None:
         """Add leaf values to the raw scores of all rows.

@@ -83,6 +83,17 @@ BOOSTING = [
     {"objective": "squared_error"},
     {"objective": "log_loss"},
     {"objective": "exponential"},
+    {"objective": "one_vs_rest", "classes": 3},
+    {"objective": "focal"},
+    {"gamma": 0.5, "objective": "focal"},
+    {"objective": "absolute_error"},
+    {"objective": "adaptive_huber"},
+    {"objective": "poisson"},
+    {"objective": "normal"},
+    {"alpha": [0.1, 0.9], "objective": "quantile"},
+    {"delta": 0.5, "objective": "huber"},
+    {"power": 1.2, "objective": "tweedie"},
+    {"base_score": 0.25},
     {"n_estimators": 3},
     {"learning_rate": 0.5},
     {"max_depth": 2},
@@ -253,8 +264,14 @@ FAMILIES = {
     ),
 }  # fmt: skip
 #: Where some estimators of a family differ in the values that they know, the others are not asked.
-CLASS_VALUES = {"gini", "entropy", "log_loss", "misclassification", "exponential", "error"}
-NUMBER_VALUES = {"squared_error", "absolute_error", "poisson", "mae", "square"}
+CLASS_VALUES = {
+    "gini", "entropy", "log_loss", "misclassification", "exponential", "error", "one_vs_rest",
+    "focal",
+}  # fmt: skip
+NUMBER_VALUES = {
+    "squared_error", "absolute_error", "poisson", "mae", "square", "adaptive_huber", "normal",
+    "quantile", "huber", "tweedie",
+}  # fmt: skip
 
 #: Options that do not go together on any device, and data that do not go with an option.
 TOGETHER = {
@@ -278,6 +295,13 @@ TOGETHER = {
         {"refit": True, "validation_fraction": 0.2},
         {"warm_start": True, "n_estimators": 2, AFTER: {"n_estimators": 4}},
         {"objective": "exponential", "classes": 3},
+        {"objective": "focal", "classes": 3},
+        {"alpha": 0.5},
+        {"gamma": 1.0},
+        {"objective": "quantile", "alpha": [0.5, 0.1]},
+        {"objective": "poisson", "negative": True},
+        {"objective": "normal", OUTPUTS: True},
+        {"base_score": [0.0, 1.0]},
         {"monotone_constraints": {0: 1}, "classes": 3},
         {"monotone_constraints": {0: 1}, "multi_strategy": "vector_leaf", OUTPUTS: True},
         {"monotone_constraints": {"age": 1}},
