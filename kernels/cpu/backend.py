@@ -148,7 +148,9 @@ class CpuBackend:
         """Cuts of each column of a sparse matrix."""
         from scipy.sparse import csr_array  # not with the library: dense matrices do not need it
 
-        by_columns = csr_array((x.data, x.column, x.begin), shape=x.shape).tocsc()
+        # numbers of one width: scipy would copy the columns to make them as wide as the begins
+        begin = x.begin.astype(np.int32) if x.size < 2**31 else x.begin
+        by_columns = csr_array((x.data, x.column, begin), shape=x.shape).tocsc()
         begin, row, data = by_columns.indptr, by_columns.indices, by_columns.data
         share = weight if weight.size else np.ones(len(x))
         sampled = None
