@@ -463,9 +463,10 @@ class FeatureMap:
 
     def thresholds(self) -> tuple[np.ndarray, np.ndarray]:
         """The cuts of all features, each followed by +inf, and where those of each begin."""
-        ends = np.cumsum(self.n_cuts.astype(np.int64) + 1)
-        with_ends = [part for feature in self.features for part in (feature.cuts, [np.inf])]
-        return np.concatenate(with_ends), np.concatenate([[0], ends[:-1]])
+        ends = np.cumsum(self.n_cuts, dtype=np.int64)
+        cuts = np.concatenate([np.empty(0), *(feature.cuts for feature in self.features)])
+        begins = np.concatenate([[0], ends[:-1] + np.arange(1, len(ends))])
+        return np.insert(cuts, ends, np.inf), begins
 
     def matrix(self, x: Any, backend: Backend, by_rows: bool) -> FeatureMatrix:
         """Codes of every number, one byte each, laid out as the backend likes it."""

@@ -146,6 +146,10 @@ class CpuBackend:
         self, x: SparseRows, weight: HostArray, rows: HostArray | None, max_values: int
     ) -> list[HostArray]:
         """Cuts of each column of a sparse matrix."""
+        cuts = [np.empty(0)] * x.n_features
+        varying = sparse.cut_constant_columns(x, weight, max_values, cuts)
+        if not len(varying):
+            return cuts
         from scipy.sparse import csr_array  # not with the library: dense matrices do not need it
 
         # numbers of one width: scipy would copy the columns to make them as wide as the begins
@@ -157,10 +161,6 @@ class CpuBackend:
         if rows is not None:
             sampled = np.zeros(len(x), np.bool_)
             sampled[rows] = True
-        cuts = [np.empty(0)] * x.n_features
-        varying = sparse.cut_constant_columns(
-            data, begin, row, weight, len(x), x.absent, max_values, cuts
-        )
 
         def cut_column(which: int) -> None:
             f = varying[which]

@@ -45,37 +45,51 @@ def column_cuts(values, rows, weight, sampled, total, absent, max_values):
     return cuts[: quantile_cuts(distinct[:n], weights[:n], max_values, cuts)].copy()
 
 
-def cut_constant_columns(data, begin, row, weight, n_rows, absent, max_values, cuts):
+@kernel(makes_arrays=False)
+def look_at_columns(
+    begin,  # (n_rows + 1,) int64, IN
+    column,  # (n_entries,) int32, IN
+    data,  # (n_entries,) float, IN
+    weight,  # (n_rows,) float64, IN: the share of every row; or empty
+    n_stored,  # (n_features,) int64, INOUT: how many values each column stores
+    value,  # (n_features,) float64, OUT: the first of them
+    varies,  # (n_features,) uint8, INOUT: whether there is another one
+    share,  # (n_features,) float64, INOUT: of the rows that store them
+):
+    """What each column stores, in one pass over all rows."""
+    for i in range(begin.shape[0] - 1):
+        of_row = weight[i] if weight.shape[0] > 0 else 1.0
+        for e in range(np.uint64(begin[i]), np.uint64(begin[i + 1])):
+            f = np.uint64(column[e])
+            if n_stored[f] == 0:
+                value[f] = data[e]
+            varies[f] |= np.uint8(data[e] != value[f])  # NaN is other than NaN
+            n_stored[f] += 1
+            share[f] += of_row
+
+
+def cut_constant_columns(x, weight, max_values, cuts):
     """Cuts of the columns that store one value, into ``cuts``; returns the numbers of the others.
 
     Encoders write thousands of them. Sampling would have no say: all rows are looked at if there
     are few values.
     """
-    starts = begin[:-1]
-    filled = np.flatnonzero(np.diff(begin))
-    if max_values <= 2 or not len(filled):
-        return np.arange(len(cuts))
-    lowest, highest = (
-        least_or_most.reduceat(data, starts[filled]) for least_or_most in (np.fmin, np.maximum)
-    )  # NaN is no lowest value, and the highest if there is one
-    is_constant = lowest == highest
-    constant, values = filled[is_constant], lowest[is_constant].astype(np.float64)
-    share = weight if weight.size else np.ones(n_rows)
-    stored_shares = np.add.reduceat(
-        share[row] if weight.size else np.ones(len(row)), starts[filled]
-    )
-    of_constant = stored_shares[is_constant]
-    has_both = (absent == 0) & (of_constant > 0) & (share.sum() > of_constant) & (values != 0)
+    n_features, n_rows = x.n_features, len(x)
+    if max_values <= 2:
+        return np.arange(n_features)
+    n_stored, value = np.zeros(n_features, np.int64), np.zeros(n_features)
+    varies, share = np.zeros(n_features, np.uint8), np.zeros(n_features)
+    look_at_columns(x.begin, x.column, x.data, weight, n_stored, value, varies, share)
+    total = weight.sum() if weight.size else n_rows
+    both = (varies == 0) & (x.absent == 0) & (share > 0) & (share < total) & (value != 0)
     known = {}
-    for f, value in zip(constant[has_both].tolist(), values[has_both].tolist(), strict=True):
-        if value not in known:
-            ends, of_value = np.array([min(value, 0.0), max(value, 0.0)]), np.empty(1)
+    for f, stored in zip(np.flatnonzero(both).tolist(), value[both].tolist(), strict=True):
+        if stored not in known:
+            ends, of_value = np.array([min(stored, 0.0), max(stored, 0.0)]), np.empty(1)
             quantile_cuts(ends, np.ones(2), max_values, of_value)
-            known[value] = of_value
-        cuts[f] = known[value]
-    others = np.ones(len(cuts), np.bool_)
-    others[constant] = False
-    return np.flatnonzero(others)
+            known[stored] = of_value
+        cuts[f] = known[stored]
+    return np.flatnonzero(varies)
 
 
 @kernel(makes_arrays=False)

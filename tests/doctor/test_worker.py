@@ -79,8 +79,8 @@ def test_an_error_is_a_failed_check_and_the_next_item_follows(monkeypatch):
     assert [c.state for c in checks] == [FAILED, PASSED]
     assert checks[0].detail == "KeyError: 'no such'"
     assert [line.get("begin", line.get("end")) for line in lines if "check" not in line] == [
-        ["trainings", "no such"], ["trainings", "no such"], ["operations", "metric rmse (identity)"],
-        ["operations", "metric rmse (identity)"],
+        ["trainings", "no such"], ["trainings", "no such"],
+        ["operations", "metric rmse (identity)"], ["operations", "metric rmse (identity)"],
     ]  # fmt: skip
 
 
