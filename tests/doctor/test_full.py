@@ -69,7 +69,7 @@ def test_many_results_of_one_item_count_once(tmp_path, monkeypatch):
     monkeypatch.setattr(
         full.worker, "run_items", lambda *_, **__: (Check(*c, PASSED, "") for c in checks)
     )
-    items = [full.INSTALLATION, Item("operations", "rows drawn")]
+    items = [full.INSTALLATION, Item("operations", "metric rmse (identity)")]
     run = FullRun(Order(tmp_path / "run", sizes=SIZES, items=items))
     assert [run.n_done for _ in run.run()] == [1, 1, 2]
 
