@@ -476,7 +476,10 @@ def refusals_table(family):
                 if p not in ("classes", "eval_set", "negative", OUTPUTS, AFTER)
             ):
                 continue
-            if is_classifier(kind()) and {*map(case.get, ("criterion", "objective"))} & NUMBER_VALUES:
+            if (
+                is_classifier(kind())
+                and {*map(case.get, ("criterion", "objective"))} & NUMBER_VALUES
+            ):
                 continue
             if not is_classifier(kind()) and "classes" in case:
                 continue
