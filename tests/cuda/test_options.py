@@ -83,7 +83,7 @@ BOOSTING = [
     {"objective": "squared_error"},
     {"objective": "log_loss"},
     {"objective": "exponential"},
-    {"objective": "one_vs_rest", "classes": 3},
+    {"objective": "one_vs_rest", MANY: True},
     {"objective": "focal"},
     {"gamma": 0.5, "objective": "focal"},
     {"objective": "absolute_error"},
@@ -541,7 +541,10 @@ def refusals_table(family):
                 if p not in ("classes", "eval_set", "negative", OUTPUTS, AFTER)
             ):
                 continue
-            if is_classifier(kind()) and case.get("criterion") == "poisson":
+            if (
+                is_classifier(kind())
+                and {*map(case.get, ("criterion", "objective"))} & NUMBER_VALUES
+            ):
                 continue
             if not is_classifier(kind()) and "classes" in case:
                 continue
