@@ -23,7 +23,7 @@ from gpuboost.backend import (
     n_threads,
     on_host,
 )
-from gpuboost.config import RANGES, VECTOR_LEAF, BoostParams, check_choice, check_flag
+from gpuboost.config import DART, RANGES, VECTOR_LEAF, BoostParams, check_choice, check_flag
 from gpuboost.data.checks import (
     check_class_labels,
     check_groups,
@@ -83,8 +83,10 @@ from gpuboost.training.boosting import (
 from gpuboost.training.callbacks import Callback, check_callbacks
 from gpuboost.training.checkpoint import Checkpoint, signature_of
 from gpuboost.training.control import RoundControl, saved_rounds, schedule_of
+from gpuboost.training.dart import grid_of
 from gpuboost.training.evaluation import EvalSet, History, Results, Stopping, Watch
 from gpuboost.training.magnitude import Magnitude, check_scores
+from gpuboost.training.prune import check_pruning
 from gpuboost.training.row_sampling import RowUnits
 from gpuboost.training.start import Start, same_features
 from gpuboost.training.validation import TrainingRows, hold_out, rounds_for_all
@@ -118,6 +120,9 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
             stopping_set=self.stopping_set,
             validation_split=self.validation_split,
             refit=self.refit,
+            prune=self.prune,
+            boosting=self.boosting,
+            normalize_type=self.normalize_type,
             **{name: getattr(self, name) for name in RANGES}
             | self._share_of_rows()
             | self._first_learning_rate(),
@@ -159,6 +164,11 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
     def _check_out_of_bag(self, params: BoostParams) -> None:
         """Raise if rows out of the bag are asked for where there are none."""
         check_flag("oob_score", self.oob_score)
+        if self.oob_score and params.boosting == DART:
+            raise ValueError(
+                "oob_score must be False with boosting='dart', which changes trees that are there; "
+                f"got {self.oob_score!r}"
+            )
         if self.oob_score and params.subsample >= 1 and not isinstance(self.subsample, Mapping):
             raise ValueError(
                 "oob_score=True needs rows that are not drawn: a subsample below 1; got "
@@ -386,6 +396,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         for i, (ex, _, _) in enumerate(evals):
             device = device_for(device, ex, f"X of eval_set[{i}]")
         magnitude = Magnitude.of(y, weight) if objective.homogeneous else Magnitude()
+        check_pruning(params, objective)
         y, scaled_params = magnitude.divide(y, weight), magnitude.params(params)
         metrics = resolve_metrics(self.eval_metric, objective, classes, magnitude.exponent)
         curves = [OUT_OF_BAG, *eval_names] if self.oob_score else eval_names
@@ -400,6 +411,8 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
             start = self._start(
                 control, magnitude, features, objective, classes, y, weight, row_arrays, backend
             )
+            if params.boosting == DART:
+                start = start.on_grid(grid_of(objective, y, weight, len(start.base_score)))
             rules = features.rules_of_trees(rules)
             of_trees = features.of_trees.with_cuts(
                 Summary.of(x, weight, y.T), params.max_bins, backend
@@ -449,6 +462,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
                 self.oob_score,
                 raw_scores(x, control.margin),
                 start.n_rounds,
+                start.trees,
             )
             if booster.out_of_bag is not None:
                 sets.insert(0, booster.out_of_bag)
