@@ -27,6 +27,11 @@ MULTI_STRATEGIES = ("one_tree_per_output", VECTOR_LEAF)
 #: How training rows are held out: a random choice, or those behind all others.
 VALIDATION_SPLITS = ("random", "last")
 
+#: How rounds follow each other: each behind all others, or some earlier ones left out.
+DART = "dart"
+BOOSTING = ("gbtree", DART)
+NORMALIZE_TYPES = ("tree", "forest")
+
 #: Depth, leaves and rows that stand for "no limit": larger numbers count as these.
 NO_DEPTH_LIMIT = 1 << 20
 NO_LEAF_LIMIT = 1 << 30
@@ -147,6 +152,8 @@ RANGES = {
     "min_delta": Number(0),
     "validation_fraction": Number(0, 0.9, low_open=True, none=True),
     "max_time": Number(0, low_open=True, none=True),
+    "rate_drop": Number(0, 1, low_open=True),
+    "skip_drop": Number(0, 1),
     "verbose": Number(0, integer=True, boolean=True),
 }
 
@@ -187,6 +194,11 @@ class BoostParams:
     validation_split: str = "random"
     refit: bool = False
     max_time: float | None = None
+    prune: bool = False
+    boosting: str = "gbtree"
+    rate_drop: float = 0.1
+    skip_drop: float = 0.5
+    normalize_type: str = "tree"
     verbose: int = 0
 
     def __post_init__(self) -> None:
@@ -199,6 +211,7 @@ class BoostParams:
         check_choice("grow_policy", self.grow_policy, (AUTO, *GROW_POLICIES))
         self._check_sampling()
         self._check_stopping()
+        self._check_trees()
         check_choice("multi_strategy", self.multi_strategy, MULTI_STRATEGIES)
         if self.leaves_per_step != 1 and self.order != LEAFWISE:
             raise ValueError(
@@ -256,6 +269,31 @@ class BoostParams:
                         f"{name} needs {condition}, without which it changes nothing; got "
                         f"{name}={getattr(self, name)!r} with {condition}=None"
                     )
+
+    def _check_trees(self) -> None:
+        """Raise if something is said of dropped or pruned trees that are not there."""
+        check_choice("boosting", self.boosting, BOOSTING)
+        check_choice("normalize_type", self.normalize_type, NORMALIZE_TYPES)
+        check_flag("prune", self.prune)
+        if self.boosting != DART:
+            for name in ("rate_drop", "skip_drop", "normalize_type"):
+                if getattr(self, name) != type(self).__dataclass_fields__[name].default:
+                    raise ValueError(
+                        f"{name} needs boosting='dart', without which it changes nothing; got "
+                        f"{name}={getattr(self, name)!r} with boosting={self.boosting!r}"
+                    )
+        elif self.early_stopping_rounds is not None:
+            raise ValueError(
+                "early_stopping_rounds must be None with boosting='dart', where the trees of the "
+                f"best round change later; got {self.early_stopping_rounds!r}"
+            )
+        if self.prune and self.min_split_gain == 0:
+            raise ValueError("prune needs a min_split_gain above 0 to prune by; got prune=True")
+        if self.prune and self.order == SYMMETRIC:
+            raise ValueError(
+                "prune must be False with grow_policy='symmetric', whose trees keep one split for "
+                "all nodes of a level; got prune=True"
+            )
 
     @property
     def order(self) -> int:

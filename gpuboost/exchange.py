@@ -367,6 +367,12 @@ class Grower(Protocol):
     def add_tree(self, binned: FeatureMatrix, raw: DeviceArray) -> None:
         """Add the tree to the raw scores of another binned matrix."""
 
+    def take_last(self) -> BoostedTree:
+        """The tree that was finished last, which ``take_trees`` does not return then."""
+
+    def put_tree(self, tree: BoostedTree) -> None:
+        """Make a tree of such a grower the one that ``add_tree`` adds; it is not kept."""
+
     def take_trees(self, everything: bool) -> list[BoostedTree]:
         """Trees not taken yet. A device may keep some back unless asked for everything."""
 

@@ -33,6 +33,11 @@ BAD = {
     "validation_split": ["first", None],
     "refit": [None, 1],
     "max_time": [0, -1.0, "long"],
+    "prune": [None, 1],
+    "boosting": ["goss", None],
+    "rate_drop": [0, 1.5],
+    "skip_drop": [-0.1, 1.1],
+    "normalize_type": ["both", None],
     "verbose": [-1, None],
     "grow_policy": ["lossguide", None],
     "sampling_method": ["gradient_based", None],
@@ -45,7 +50,7 @@ def test_every_parameter_has_a_case():
         set(BAD)
         == set(RANGES)
         | {"grow_policy", "sampling_method", "multi_strategy", "validation_split", "refit"}
-        | {"stopping_metric", "stopping_set"}
+        | {"stopping_metric", "stopping_set", "prune", "boosting", "normalize_type"}
         == set(BoostParams.__dataclass_fields__)
     )
 

@@ -24,6 +24,7 @@ from gpuboost.backend import (
 )
 from gpuboost.config import (
     AUTO,
+    DART,
     LOSS_PARAMETERS,
     RANGES,
     VECTOR_LEAF,
@@ -91,8 +92,10 @@ from gpuboost.training.boosting import (
 from gpuboost.training.callbacks import Callback, check_callbacks
 from gpuboost.training.checkpoint import Checkpoint, signature_of
 from gpuboost.training.control import RoundControl, saved_rounds, schedule_of
+from gpuboost.training.dart import grid_of
 from gpuboost.training.evaluation import EvalSet, History, Results, Stopping, Watch
 from gpuboost.training.magnitude import Magnitude, check_scores
+from gpuboost.training.prune import check_pruning
 from gpuboost.training.row_sampling import RowUnits
 from gpuboost.training.start import Start, same_features
 from gpuboost.training.validation import TrainingRows, hold_out, rounds_for_all
@@ -140,6 +143,9 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
             stopping_set=self.stopping_set,
             validation_split=self.validation_split,
             refit=self.refit,
+            prune=self.prune,
+            boosting=self.boosting,
+            normalize_type=self.normalize_type,
             **{name: getattr(self, name) for name in RANGES}
             | self._share_of_rows()
             | self._first_learning_rate(),
@@ -192,6 +198,11 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
     def _check_out_of_bag(self, params: BoostParams) -> None:
         """Raise if rows out of the bag are asked for where there are none."""
         check_flag("oob_score", self.oob_score)
+        if self.oob_score and params.boosting == DART:
+            raise ValueError(
+                "oob_score must be False with boosting='dart', which changes trees that are there; "
+                f"got {self.oob_score!r}"
+            )
         if self.oob_score and params.subsample >= 1 and not isinstance(self.subsample, Mapping):
             raise ValueError(
                 "oob_score=True needs rows that are not drawn: a subsample below 1; got "
@@ -415,6 +426,15 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         ensemble, _ = self._fit_boosting(*given, again, row_units=units, control=control)
         return ensemble, replace(history, best_round=n_rounds - 1)
 
+    def _check_outputs(self, objective: Objective, y: np.ndarray) -> int:
+        """How many scores a row of one class or value has; raises if the objective has other."""
+        if objective.n_scores is not None and y.ndim == 2:
+            raise ValueError(
+                f"y must have one column for objective={self.objective!r}, which predicts "
+                f"{objective.n_scores} numbers for it; got {len(y)} columns"
+            )
+        return (1 if y.ndim == 1 else len(y)) * (objective.n_scores or 1)
+
     def _fit_boosting(
         self,
         x: Any,
@@ -458,19 +478,14 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
             device = device_for(device, ex, f"X of eval_set[{i}]")
         magnitude = Magnitude.of(y, weight, objective)
         objective = magnitude.objective(objective)
+        check_pruning(params, objective)
         y, scaled_params = magnitude.divide(y, weight), magnitude.params(params)
         metrics = resolve_metrics(self.eval_metric, objective, classes, magnitude.exponent)
         curves = [OUT_OF_BAG, *eval_names] if self.oob_score else eval_names
         stopping = Stopping.of(params, curves, metrics)
         n_classes = 1 if classes is None else len(classes[0])
         rules = magnitude.rules(self._split_rules(features, n_classes, params))
-        if objective.n_scores is not None and y.ndim == 2:
-            raise ValueError(
-                f"y must have one column for objective={self.objective!r}, which predicts "
-                f"{objective.n_scores} numbers for it; got {len(y)} columns"
-            )
-        n_outputs = (1 if y.ndim == 1 else len(y)) * (objective.n_scores or 1)
-        self._check_vector_leaves(rules, n_outputs)
+        self._check_vector_leaves(rules, self._check_outputs(objective, y))
         with get_backend(device, self.n_jobs, cells=x.size) as backend:
             features, x = self._with_target_statistics(
                 features, x, y, weight, n_classes, rules, backend
@@ -478,6 +493,8 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
             start = self._start(
                 control, magnitude, features, objective, classes, y, weight, row_arrays, backend
             )
+            if params.boosting == DART:
+                start = start.on_grid(grid_of(objective, y, weight, len(start.base_score)))
             rules = features.rules_of_trees(rules)
             of_trees = features.of_trees.with_cuts(
                 Summary.of(x, weight, y.T), params.max_bins, backend
@@ -527,6 +544,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
                 self.oob_score,
                 raw_scores(x, control.margin),
                 start.n_rounds,
+                start.trees,
             )
             if booster.out_of_bag is not None:
                 sets.insert(0, booster.out_of_bag)

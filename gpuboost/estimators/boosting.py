@@ -96,6 +96,10 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         minus that of the node, without the factor 1/2 of some textbooks: this is XGBoost's
         ``gamma`` and LightGBM's ``min_split_gain``. With symmetric growth, the minimum of the
         summed gains of a level.
+    prune : bool, default=False
+        Whether ``min_split_gain`` prunes grown trees from the bottom, as in the XGBoost paper,
+        instead of ending their growth: a split with a low gain then stays if one below it has a
+        higher one. Not for symmetric growth.
     reg_lambda : float, default=1.0
         L2 regularization of leaf values.
     reg_alpha : float, default=0.0
@@ -210,6 +214,18 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
     max_time : float or None, default=None
         Seconds after which no further iteration begins; there is one at least. The number of
         iterations, ``n_estimators_``, then depends on the machine.
+    boosting : {"gbtree", "dart"}, default="gbtree"
+        "gbtree": every tree follows all earlier ones. "dart": every iteration leaves some earlier
+        ones out, which share their weight with the new trees afterwards (dropouts). Without early
+        stopping and ``oob_score``, as the trees of an iteration change later.
+    rate_drop : float, default=0.1
+        With "dart", the probability with which each earlier iteration is left out.
+    skip_drop : float, default=0.5
+        With "dart", the probability with which an iteration leaves none out.
+    normalize_type : {"tree", "forest"}, default="tree"
+        With "dart", the weight of the new trees when k iterations were left out. "tree":
+        1 / (k + learning_rate), the others are multiplied by k / (k + learning_rate). "forest":
+        1 / (1 + learning_rate) for all of them.
     callbacks : list of Callback or None, default=None
         Objects that are called before and after each iteration: ``gpuboost.Checkpoint``,
         ``gpuboost.OptunaPruning`` or classes derived from ``gpuboost.Callback``.
@@ -294,6 +310,7 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         min_child_weight: float = DEFAULT.min_child_weight,
         min_samples_leaf: int = DEFAULT.min_samples_leaf,
         min_split_gain: float = DEFAULT.min_split_gain,
+        prune: bool = DEFAULT.prune,
         reg_lambda: float = DEFAULT.reg_lambda,
         reg_alpha: float = DEFAULT.reg_alpha,
         max_delta_step: float = DEFAULT.max_delta_step,
@@ -326,6 +343,10 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         refit: bool = DEFAULT.refit,
         warm_start: bool = False,
         max_time: float | None = DEFAULT.max_time,
+        boosting: str = DEFAULT.boosting,
+        rate_drop: float = DEFAULT.rate_drop,
+        skip_drop: float = DEFAULT.skip_drop,
+        normalize_type: str = DEFAULT.normalize_type,
         callbacks: Any = None,
         eval_metric: Any = None,
         importance_type: str = "gain",
@@ -558,6 +579,10 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         minus that of the node, without the factor 1/2 of some textbooks: this is XGBoost's
         ``gamma`` and LightGBM's ``min_split_gain``. With symmetric growth, the minimum of the
         summed gains of a level.
+    prune : bool, default=False
+        Whether ``min_split_gain`` prunes grown trees from the bottom, as in the XGBoost paper,
+        instead of ending their growth: a split with a low gain then stays if one below it has a
+        higher one. Not for symmetric growth.
     reg_lambda : float, default=1.0
         L2 regularization of leaf values.
     reg_alpha : float, default=0.0
@@ -673,6 +698,18 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
     max_time : float or None, default=None
         Seconds after which no further iteration begins; there is one at least. The number of
         iterations, ``n_estimators_``, then depends on the machine.
+    boosting : {"gbtree", "dart"}, default="gbtree"
+        "gbtree": every tree follows all earlier ones. "dart": every iteration leaves some earlier
+        ones out, which share their weight with the new trees afterwards (dropouts). Without early
+        stopping and ``oob_score``, as the trees of an iteration change later.
+    rate_drop : float, default=0.1
+        With "dart", the probability with which each earlier iteration is left out.
+    skip_drop : float, default=0.5
+        With "dart", the probability with which an iteration leaves none out.
+    normalize_type : {"tree", "forest"}, default="tree"
+        With "dart", the weight of the new trees when k iterations were left out. "tree":
+        1 / (k + learning_rate), the others are multiplied by k / (k + learning_rate). "forest":
+        1 / (1 + learning_rate) for all of them.
     callbacks : list of Callback or None, default=None
         Objects that are called before and after each iteration: ``gpuboost.Checkpoint``,
         ``gpuboost.OptunaPruning`` or classes derived from ``gpuboost.Callback``.
@@ -763,6 +800,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         min_child_weight: float = DEFAULT.min_child_weight,
         min_samples_leaf: int = DEFAULT.min_samples_leaf,
         min_split_gain: float = DEFAULT.min_split_gain,
+        prune: bool = DEFAULT.prune,
         reg_lambda: float = DEFAULT.reg_lambda,
         reg_alpha: float = DEFAULT.reg_alpha,
         max_delta_step: float = DEFAULT.max_delta_step,
@@ -795,6 +833,10 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         refit: bool = DEFAULT.refit,
         warm_start: bool = False,
         max_time: float | None = DEFAULT.max_time,
+        boosting: str = DEFAULT.boosting,
+        rate_drop: float = DEFAULT.rate_drop,
+        skip_drop: float = DEFAULT.skip_drop,
+        normalize_type: str = DEFAULT.normalize_type,
         callbacks: Any = None,
         eval_metric: Any = None,
         class_weight: Any = None,

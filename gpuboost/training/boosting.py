@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from gpuboost.backend import Backend
-from gpuboost.config import NO_LEAF_LIMIT, NO_ROW_LIMIT, VECTOR_LEAF, BoostParams
+from gpuboost.config import DART, NO_LEAF_LIMIT, NO_ROW_LIMIT, VECTOR_LEAF, BoostParams
 from gpuboost.data.features import FeatureMap
 from gpuboost.dtypes import (
     GROWTH,
-    IN_SET,
     LEAFWISE,
     N_CODES,
     PACKED,
     ROW,
-    SET_WORDS,
     record_of,
 )
 from gpuboost.exchange import (
@@ -31,13 +28,16 @@ from gpuboost.exchange import (
     LeafQuantile,
     SplitRules,
 )
-from gpuboost.model.ensemble import Ensemble, begins_of
+from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.tree import Tree
 from gpuboost.objectives.objective import Objective
 from gpuboost.scalar.fixed_point import NEAREST_ROWS, coarse_room, fine_room, weight_unit
 from gpuboost.training.control import RoundControl
+from gpuboost.training.dart import Dart, grid_of
 from gpuboost.training.evaluation import EvalSet, History, Watch
 from gpuboost.training.projection import projection_factors
+from gpuboost.training.prune import pruned
+from gpuboost.training.records import RecordReader
 from gpuboost.training.row_sampling import RowSampler, RowUnits
 from gpuboost.training.start import Start
 
@@ -47,9 +47,6 @@ ROUNDING, ROWS, COLUMNS, SIGNS, TARGET_ORDER = 1, 2, 3, 4, 5
 #: Rounds that training may be ahead of the metrics it has seen, on a device that works while the
 #: host goes on.
 MAX_ROUNDS_AHEAD = 8
-
-#: Of trees without sets of categories.
-NO_SETS = np.empty(0, np.uint64)
 
 #: Sums of gradients and hessians beyond which their squares might not be written.
 LARGEST_SUM = 2.0**500
@@ -109,7 +106,7 @@ class Booster:
 
     ``y`` is (n_rows,), or (n_outputs, n_rows) for several outputs, each of which is an objective of
     its own. ``raw`` are the scores before the first round, which has the number ``first_round``;
-    None: the base scores.
+    None: the base scores. ``first_trees`` are those of earlier rounds.
     """
 
     def __init__(
@@ -129,6 +126,7 @@ class Booster:
         out_of_bag: bool = False,
         raw: np.ndarray | None = None,
         first_round: int = 0,
+        first_trees: Sequence[Tree] = (),
     ) -> None:
         self.feature_map, self.binned = features, binned
         self.objective, self.params, self.seed, self.backend = objective, params, seed, backend
@@ -178,7 +176,12 @@ class Booster:
             self.factors = backend.put(factors)
             shapes = (1, n_rows), (1, n_rows), (1, 2)
             self.projected = tuple(backend.empty(shape, np.float64) for shape in shapes)
-        self.sums = backend.empty((backend.rounds_unchecked, n_outputs, 2), np.float64)
+        # trees that are changed are the host's, which waits for them
+        self.changes_trees = params.prune or params.boosting == DART
+        self.changed: list[BoostedTree] = []
+        n_unchecked = 1 if self.changes_trees else backend.rounds_unchecked
+        self.in_step = n_unchecked == 1
+        self.sums = backend.empty((n_unchecked, n_outputs, 2), np.float64)
         self.n_checked = first_round
         self.learning_rate = float(params.learning_rate)
         self.growth = backend.put(_growth_record(params, self.limits, hessian_counts))
@@ -188,9 +191,14 @@ class Booster:
         self.draw_features = self.limits.tree_features < n_features
         weights = None if rules is None else rules.tree_weights(n_features)
         self.feature_weights = None if weights is None else backend.put(weights)
-        self.thresholds = features.thresholds()
-        # bit 0 of a set is the missing value, the others are numbers of categories
-        self.set_words = np.array([f.n_numbers // 64 + 1 for f in features.features], np.int32)
+        self.reader = RecordReader(features)
+        #: Trees of a model, but with ``dart``, which has what trees say until the end.
+        self.trees = list(first_trees)
+        self.dart: Dart | None = None
+        if params.boosting == DART:
+            grid = grid_of(objective, y, weight, n_outputs)
+            rounds = self._rounds_of(first_trees, n_outputs // n_values)
+            self.dart = Dart(params, seed, grid, rounds, backend)
         #: Training rows as an eval set: those that a round has not drawn.
         self.out_of_bag: EvalSet | None = None
         if out_of_bag:
@@ -207,6 +215,9 @@ class Booster:
         """
         backend = self.backend
         sums = self.sums[number % len(self.sums)]
+        if self.dart is not None:
+            self.dart.begin_round(number, self.grower, self.binned, self.raw)
+        self.step = self.learning_rate * self._weight_of_round()
         self._compute_gradients(sums)
         key = backend.mix_key(self.seed, ROWS, number)
         rows = self.sampler.draw(key, self.g, self.h, self.weight, sums)
@@ -239,14 +250,22 @@ class Booster:
                 self.weight,
                 self.growth,
                 self.fine_units,
-                self.learning_rate,
+                self.step,
             )
             if self.leaf_quantiles:
                 self._set_leaf_quantiles(rows, part)
-            self.grower.add_leaf_values(self.raw[part])
+            if self.changes_trees:
+                self._change_tree(part)
+            else:
+                self.grower.add_leaf_values(self.raw[part])
             for e in evals:
                 if e.binned is not None:
                     self.grower.add_tree(e.binned, e.raw[part])
+        if self.dart is not None:
+            self.dart.put_back(self.learning_rate, self.grower, self.binned, self.raw, evals)
+
+    def _weight_of_round(self) -> float:
+        return 1.0 if self.dart is None else self.dart.weights(self.learning_rate)[0]
 
     def _split_gradients(
         self, number: int, part: slice, sums: DeviceArray
@@ -301,7 +320,7 @@ class Booster:
             (self.weight, factor, self.weight_unit),
             of_outputs[part] if len(of_outputs) > 1 else of_outputs,
             self.growth,
-            self.learning_rate,
+            self.step,
         )
 
     def sums_full(self, number: int) -> bool:
@@ -333,72 +352,35 @@ class Booster:
             )
         self.n_checked = n_rounds
 
-    def take_trees(self, everything: bool) -> list[Tree]:
-        """Trees that have not been taken yet: those at hand, or everything after a wait."""
-        return _trees(self.grower.take_trees(everything), *self.thresholds, self.set_words)
+    def _rounds_of(self, trees: Sequence[Tree], per_round: int) -> list[list[BoostedTree]]:
+        """The records of trees, round by round."""
+        records = [self.reader.records(tree) for tree in trees]
+        return [records[i : i + per_round] for i in range(0, len(records), per_round)]
 
+    def _change_tree(self, part: slice) -> None:
+        """Do what happens to a grown tree before it is added to the scores, and add it."""
+        tree = self.grower.take_last()
+        if self.params.prune:
+            tree = pruned(tree, float(self.params.min_split_gain))
+        if self.dart is not None:
+            tree = self.dart.add(tree, part.start)
+        else:
+            self.changed.append(tree)
+        self.grower.put_tree(tree)
+        self.grower.add_tree(self.binned, self.raw[part])
 
-def _trees(
-    grown: list[BoostedTree], cuts: np.ndarray, first_cut: np.ndarray, set_words: np.ndarray
-) -> list[Tree]:
-    """The grower's records as trees; ``cuts`` are those of all features of the training data.
+    def collect_trees(self, everything: bool) -> None:
+        """Keep the trees that have not been kept yet: those at hand, or all after a wait."""
+        if self.dart is None:
+            grown, self.changed = self.changed or self.grower.take_trees(everything), []
+            self.trees += self.reader.trees(grown)
 
-    ``set_words`` says how long the sets of each feature are.
-
-    All at once: for small trees a call of numpy takes longer than what it does.
-    """
-    if not grown:
-        return []
-    # as bytes: numpy copies records field by field
-    dtype = grown[0].nodes.dtype
-    nodes = np.concatenate([tree.nodes.view(np.uint8) for tree in grown]).view(dtype)
-    split, left = nodes["split"], nodes["left"].copy()
-    inner = left >= 0
-    feature = np.where(inner, split["feature"], -1).astype(np.int32, copy=False)
-    # the last one of a feature is +inf, which is the threshold of "values left, missing right"
-    cut = first_cut[feature] + np.where(inner, split["bin"], 1) - 1
-    threshold = np.where(inner, cuts[cut], 0.0)
-    missing_left = np.where(inner, split["missing_left"], 0).astype(np.uint8, copy=False)
-    gain = np.where(inner, split["gain"], 0.0)
-    first_word, sets = np.full(len(left), -1, np.int32), NO_SETS
-    words = np.zeros(len(grown) + 1, np.int64)
-    begins = begins_of([len(tree.nodes) for tree in grown]).tolist()
-    if "set" in (split.dtype.names or ()):
-        by_set = inner & (split["kind"] == IN_SET)
-        threshold[by_set] = 0.0
-        first_word, words, sets = _sets_of_nodes(
-            split["set"], np.where(by_set, set_words[feature], 0), begins
-        )
-    return [
-        Tree(
-            feature=feature[a:b],
-            threshold=threshold[a:b],
-            missing_left=missing_left[a:b],
-            left=left[a:b],
-            value=tree.values,
-            gain=gain[a:b],
-            cover=tree.cover,
-            count=tree.counts,
-            first_word=first_word[a:b],
-            sets=sets[words[t] : words[t + 1]],
-        )
-        for t, (tree, (a, b)) in enumerate(zip(grown, pairwise(begins), strict=True))
-    ]
-
-
-def _sets_of_nodes(
-    sets: np.ndarray, n_words: np.ndarray, begins: list[int]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sets with as many words as each node needs, of trees that begin at these nodes.
-
-    Where the set of each node begins among those of its tree (-1: it has none), where those of each
-    tree begin, and all words.
-    """
-    ends = np.concatenate([[0], np.cumsum(n_words)])
-    words = ends[begins]
-    first = ends[:-1] - np.repeat(words[:-1], np.diff(begins))
-    kept = np.arange(SET_WORDS) < n_words[:, None]
-    return np.where(n_words > 0, first, -1).astype(np.int32), words, sets[kept]
+    def trees_after(self, n_rounds: int) -> list[Tree]:
+        """The trees of the first rounds; with DART as many as have been grown."""
+        if self.dart is not None:
+            return self.reader.trees([tree for one in self.dart.rounds for tree in one])
+        self.collect_trees(everything=True)
+        return self.trees[: n_rounds * (len(self.raw) // self.limits.n_values)]
 
 
 def _growth_record(params: BoostParams, limits: GrowthLimits, hessian_counts: bool) -> np.ndarray:
@@ -410,7 +392,7 @@ def _growth_record(params: BoostParams, limits: GrowthLimits, hessian_counts: bo
     level_features = share(params.colsample_bylevel, limits.tree_features)
     fields = {
         "min_child_weight": min_child_weight,
-        "min_split_gain": params.min_split_gain,
+        "min_split_gain": 0.0 if params.prune else params.min_split_gain,
         "reg_lambda": params.reg_lambda,
         "reg_alpha": params.reg_alpha,
         "max_delta_step": params.max_delta_step,
@@ -441,13 +423,10 @@ def boost(
     A device may be rounds ahead of the metrics that have arrived; rounds after the one that ends
     the training are then dropped.
     """
-    trees, n_rounds = list(start.trees), booster.params.n_estimators
-    trees_per_round = len(start.base_score) // booster.limits.n_values
-    in_step = bool(control.callbacks)
+    n_rounds, in_step = booster.params.n_estimators, booster.in_step or bool(control.callbacks)
 
     def trees_so_far() -> list[Tree]:
-        trees.extend(booster.take_trees(everything=True))
-        return trees[: watch.n_seen * trees_per_round]
+        return booster.trees_after(watch.n_seen)
 
     watch.begin()
     for number in range(start.n_rounds, n_rounds):
@@ -455,7 +434,7 @@ def boost(
             break
         booster.learning_rate = control.learning_rate(number, watch, n_rounds)
         booster.round(number, watch.evals, watch.rows_drawn)
-        trees += booster.take_trees(everything=False)
+        booster.collect_trees(everything=False)
         watch.evaluate()
         watch.see(0 if in_step else MAX_ROUNDS_AHEAD)
         if booster.sums_full(number):

@@ -14,6 +14,7 @@ from gpuboost.model.stored import Writer
 from gpuboost.model.tree import Tree
 from gpuboost.objectives.objective import Objective
 from gpuboost.training.checkpoint import SavedRounds
+from gpuboost.training.dart import on_grid
 from gpuboost.training.evaluation import Results
 
 
@@ -25,6 +26,7 @@ class Start:
     trees: list[Tree] = field(default_factory=list)
     n_rounds: int = 0
     results: Results | None = None  # the curves of these rounds; None: new ones begin
+    grid: np.ndarray | None = None  # (n_outputs,): steps of the scores, with DART
 
     @classmethod
     def behind(cls, ensemble: Ensemble, exponent: int, results: Results | None) -> Start:
@@ -35,11 +37,23 @@ class Start:
             base_score = np.ldexp(base_score, -exponent)
         return cls(base_score, trees, ensemble.n_rounds, results)
 
+    def on_grid(self, grid: np.ndarray) -> Start:
+        """Constants on the grid of DART's scores; raises if trees are not."""
+        for i, tree in enumerate(self.trees):
+            n = tree.value.shape[1]
+            own = grid if n > 1 else grid[i % len(grid)]
+            if (on_grid(tree.value, own) != tree.value).any():
+                raise ValueError(
+                    "boosting='dart' goes on from models of boosting='dart' on the same targets "
+                    "only: their trees can be taken out of the scores exactly"
+                )
+        return replace(self, base_score=on_grid(self.base_score, grid), grid=grid)
+
     def or_saved(self, saved: SavedRounds | None) -> Start:
         """After the rounds of a checkpoint, if there is one; it has those of this start, too."""
         if saved is None:
             return self
-        return Start(self.base_score, saved.trees, saved.n_rounds, saved.results)
+        return replace(self, trees=saved.trees, n_rounds=saved.n_rounds, results=saved.results)
 
     def raw(
         self,
@@ -56,10 +70,13 @@ class Start:
         """
         if not self.trees:
             raw = np.repeat(self.base_score[:, None], n_rows, axis=1)
-            return raw if margin is None else raw + margin
+            raw = raw if margin is None else raw + margin
+            return raw if self.grid is None else on_grid(raw, self.grid[:, None])
         ensemble = Ensemble.boosted(
             self.trees, self.base_score, features.without_cuts(), objective.link
         )
+        if margin is not None and self.grid is not None:
+            margin = on_grid(margin, self.grid[:, None])
         return np.array(backend.to_host(ensemble.raw(x, backend, margin=margin)))
 
     def rules(self, rules: SplitRules) -> SplitRules:

@@ -190,15 +190,8 @@ class CpuGrower:
         """Label all rows, and give the tree its values from fine sums of the true gradients."""
         columns = self.stages.columns
         nodes = self.stages.nodes[: self.stages.progress["n_nodes"][0]].copy()
-        n, n_splits, n_rows = nodes.shape[0], nodes.shape[0] // 2, self.labels.shape[0]
-        self.splits, self.leaf_of_label = (
-            np.empty(n_splits, LABEL_SPLIT),
-            np.empty(n_splits + 1, np.int32),
-        )
-        has_sets = self.stages.is_categorical is not None
-        self.sets = np.empty((n_splits, SET_WORDS), np.uint64) if has_sets else None
-        leaves.number_leaves(nodes, self.splits, self.sets, self.leaf_of_label)
-        n_values = g.shape[0]
+        n, n_rows, n_values = nodes.shape[0], self.labels.shape[0], g.shape[0]
+        self._number_leaves(nodes)
         sums = np.zeros((n_values, n, leaves.N_SUMS), FINE)
         gradients = g, h, weight, fine_units
         if self.labels.dtype == np.uint8:
@@ -219,7 +212,25 @@ class CpuGrower:
         bounds = None if rules is None else rules.bounds
         given = growth, fine_units, learning_rate, bounds
         leaves.leaf_values(nodes, sums, *given, values, cover)
-        self.trees.append(BoostedTree(nodes, values, cover, sums[0, :, 2].copy()))
+        self.tree = BoostedTree(nodes, values, cover, sums[0, :, 2].copy())
+        self.trees.append(self.tree)
+
+    def _number_leaves(self, nodes: HostArray) -> None:
+        """List the splits of a tree, by which rows get labels."""
+        n_splits, has_sets = nodes.shape[0] // 2, self.stages.is_categorical is not None
+        self.splits = np.empty(n_splits, LABEL_SPLIT)
+        self.leaf_of_label = np.empty(n_splits + 1, np.int32)
+        self.sets = np.empty((n_splits, SET_WORDS), np.uint64) if has_sets else None
+        leaves.number_leaves(nodes, self.splits, self.sets, self.leaf_of_label)
+
+    def take_last(self) -> BoostedTree:
+        """The tree that was finished last, which is not kept."""
+        return self.trees.pop()
+
+    def put_tree(self, tree: BoostedTree) -> None:
+        """Make a tree the one that ``add_tree`` adds."""
+        self._number_leaves(tree.nodes)
+        self.tree = tree
 
     def set_leaf_quantiles(
         self,
@@ -268,13 +279,13 @@ class CpuGrower:
             leaves.add_leaf_values,
             self.labels,
             self.leaf_of_label,
-            self.trees[-1].values,
+            self.tree.values,
             raw,
         )
 
     def add_tree(self, binned: FeatureMatrix, raw: DeviceArray) -> None:
         """Add the tree to the raw scores of rows of another matrix with the same bins."""
-        (nodes, values, _, _), columns = self.trees[-1], binned.columns
+        (nodes, values, _, _), columns = self.tree, binned.columns
         if binned.sparse or len(self.leaf_of_label) > MAX_LABELS:
             self.team.run_kernel(raw.size, leaves.add_walked, columns, nodes, values, raw)
             return

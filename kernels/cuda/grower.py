@@ -502,6 +502,17 @@ class CudaGrower:
 
     # --- trees
 
+    def take_last(self) -> BoostedTree:
+        """The tree that was finished last, which is not kept; waits for it."""
+        self._fetch()
+        return self.fetched.pop()
+
+    def put_tree(self, tree: BoostedTree) -> None:
+        """Make a tree the one that ``add_tree`` adds."""
+        n = len(tree.nodes)
+        self.nodes[:n].set(np.ascontiguousarray(tree.nodes))
+        self.values[:n].set(np.ascontiguousarray(tree.values))
+
     def take_trees(self, everything: bool) -> list[BoostedTree]:
         """Trees fetched since the last call."""
         if everything:

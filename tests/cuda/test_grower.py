@@ -101,7 +101,8 @@ def test_the_work_of_kernels_of_nodes_follows_their_number():
             booster = make_booster(backend, x, y, max_depth=depth, **options)
             control.kernel_counts.clear()
             booster.round(0, [])
-            (tree,) = booster.take_trees(everything=True)
+            booster.collect_trees(everything=True)
+            tree = booster.trees[-1]
             sizes.append(len(tree.value))
             for name, found in loads.items():
                 found.append(control.kernel_counts[name]["load_bytes"])
@@ -144,7 +145,8 @@ def test_launches_after_the_tree_is_complete_are_nearly_free():
             booster = make_booster(backend, x, x[:, 0] / 3, **limits)
             control.kernel_counts.clear()
             booster.round(0, [])
-            (tree,) = booster.take_trees(everything=True)
+            booster.collect_trees(everything=True)
+            tree = booster.trees[-1]
             totals.append({name: dict(control.kernel_counts[name]) for name in LEAFWISE_STEP})
         assert len(tree.value) == 7
     for name in LEAFWISE_STEP:
