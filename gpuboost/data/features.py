@@ -19,8 +19,8 @@ import numpy as np
 from gpuboost.backend import Backend, HostBackend, device_of, on_host
 from gpuboost.data.categorical import (
     are_texts,
-    ascending,
     categorical_columns,
+    in_order,
     places,
     refuse_free_text,
 )
@@ -488,7 +488,8 @@ def _learned(columns: Columns, f: int, is_categorical: bool) -> Feature:
     holds = columns.holds(f)
     if not is_categorical:
         return Feature(holds=holds)
-    categories = ascending(columns.levels(f)[1], columns.called(f))
+    categories, order = in_order(columns.levels(f)[1], columns.called(f))
+    columns.order_levels(f, order)  # places among the categories are then those of the values
     return Feature(CATEGORICAL, categories, holds=TEXT if holds == TEXT else CATEGORY)
 
 
