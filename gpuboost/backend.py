@@ -337,18 +337,21 @@ class HostOnly(Protocol):
     ) -> float:
         """A quantile of values; weights, of which there may be none, are rounded to whole units."""
 
-    def ordered_sums(
+    def sort_by_code(self, rows: HostArray, code: HostArray, n_codes: int) -> HostArray:
+        """Rows in the order of their codes; those of one code stay as they are."""
+
+    def ordered_means(
         self,
-        order: HostArray,
-        level: HostArray,
+        rows: HostArray,
+        key: HostArray,
         weight: HostArray,
         target: HostArray,
-        level_weight: HostArray,
-        level_sum: HostArray,
-        weight_before: HostArray,
-        sum_before: HostArray,
-    ) -> None:
-        """Sums of fixed-point weights and targets by level, all and before each row, in place."""
+        units: tuple[float, HostArray],
+        prior: HostArray,
+        prior_weight: float,
+        mean: HostArray,
+    ) -> tuple[HostArray, HostArray, HostArray]:
+        """Means of the rows before each row, in place; keys of levels, their weights and sums."""
 
     def draw_bag(self, n_rows: int, n_draws: int, key: np.uint32) -> HostArray:
         """How often each row is drawn in ``n_draws`` draws with replacement."""

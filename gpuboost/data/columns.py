@@ -66,6 +66,13 @@ class Columns(ABC):
             self._levels[f] = self._find_levels(f)
         return self._levels[f]
 
+    def order_levels(self, f: int, order: np.ndarray) -> None:
+        """Put the distinct values of a column in another order, given by their places."""
+        codes, values = self.levels(f)
+        place = np.full(len(order) + 1, -1, np.int32)  # the last one is that of no value
+        place[order] = np.arange(len(order), dtype=np.int32)
+        self._levels[f] = place[codes], [values[i] for i in order.tolist()]
+
     def matrix(self) -> np.ndarray | None:
         """All columns as one matrix of numbers, if there is a short way to it."""
         return None
@@ -300,6 +307,9 @@ class FrameColumns(Columns):
     def _find_levels(self, f: int) -> tuple[np.ndarray, list[Any]]:
         import narwhals.stable.v2 as nw
 
+        series = self._series[f]
+        if series.implementation.is_pandas() and hasattr(series.to_native(), "cat"):
+            return _levels_of_categorical(series.to_native().cat, self.called(f))
         known, series = self._known(f)
         codes = np.full(len(known), -1, np.int32)
         if not known.any():
@@ -325,6 +335,21 @@ def _of_arrow(x: Any) -> Any:
     except (TypeError, ValueError):  # a single column, say
         return x
     return nw.from_native(table)
+
+
+def _levels_of_categorical(column: Any, called: str) -> tuple[np.ndarray, list[Any]]:
+    """``levels`` of a categorical column of pandas, by its codes."""
+    codes = np.asarray(column.codes)
+    n_rows = np.bincount(codes[codes >= 0], minlength=len(column.categories))
+    used = np.flatnonzero(n_rows)
+    categories = column.categories if n_rows.all() else column.categories.take(used)
+    values = categories.to_numpy()
+    place = np.full(len(n_rows) + 1, -1, np.int32)  # the last one is that of no value
+    if len(values) and isinstance(values[0], str):
+        place[used] = np.arange(len(used), dtype=np.int32)
+        return place[codes], values.tolist()
+    place[used], known = _coded(values, called)
+    return place[codes], known
 
 
 def _seconds_of_series(values: Any) -> np.ndarray:

@@ -19,8 +19,8 @@ import numpy as np
 from gpuboost.backend import Backend, HostBackend, device_of, on_host
 from gpuboost.data.categorical import (
     are_texts,
-    ascending,
     categorical_columns,
+    in_order,
     places,
     refuse_free_text,
 )
@@ -43,6 +43,7 @@ from gpuboost.data.target_statistics import (
     BOTH,
     PARTITION,
     TARGET,
+    RowLevels,
     TargetStatistic,
     TargetSums,
     encoding_of,
@@ -305,24 +306,33 @@ class FeatureMap:
         Statistics that tell nothing of the targets have no levels, so that trees see a constant;
         there are none of such pairs.
         """
-
-        def learn(*columns: int) -> tuple[TargetStatistic, np.ndarray]:
-            sizes = [len(self.categories[f]) for f in columns]
-            statistic, rows = sums.statistic(columns, sizes, x, host)
-            if sums.told_by(rows[:, : statistic.n_targets]):
-                return statistic, rows
-            statistic = statistic.without_levels()
-            return statistic, statistic.of_rows(x)
-
         wanted = [f for f, one in enumerate(self.features) if one.kind in WITH_STATISTIC]
-        made = [learn(f) for f in wanted]
         n_levels = {f: len(self.categories[f]) for f in wanted}
-        for a, b in pairs_to_try(n_levels, len(x), len(sums.prior)) if pairs else []:
-            pair = learn(a, b)
-            if says_more(len(pair[0].key), n_levels[a], n_levels[b]):
-                made.append(pair)
-        out = replace(self, statistics=[statistic for statistic, _ in made])
-        return out, out._with_made_columns(x, [columns for _, columns in made])
+        levels: dict[int, RowLevels] = {}
+        made: dict[tuple[int, ...], tuple[TargetStatistic, np.ndarray]] = {}
+
+        def learn_column(i: int) -> None:
+            f = wanted[i]
+            levels[f] = RowLevels.of(x, f, n_levels[f], sums.order, host)
+            made[f,] = statistic, rows = sums.statistic(levels[f], host)
+            if not sums.told_by(rows[:, : statistic.n_targets]):
+                statistic = statistic.without_levels()
+                made[f,] = statistic, np.repeat(statistic.of_rows(x[:1]), len(x), axis=0)
+
+        host.share_out(len(wanted), learn_column)
+        to_try = pairs_to_try(n_levels, len(x), len(sums.prior)) if pairs else []
+
+        def learn_pair(i: int) -> None:
+            a, b = to_try[i]
+            statistic, rows = sums.statistic(levels[a].joined(levels[b], host), host)
+            n_joint = len(statistic.key)
+            if says_more(n_joint, n_levels[a], n_levels[b]) and sums.told_by(rows):
+                made[a, b] = statistic, rows
+
+        host.share_out(len(to_try), learn_pair)
+        columns = [one for one in [*((f,) for f in wanted), *to_try] if one in made]
+        out = replace(self, statistics=[made[one][0] for one in columns])
+        return out, out._with_made_columns(x, [made[one][1] for one in columns])
 
     def expand(self, x: Any, backend: Backend) -> Any:
         """The columns that trees see, from a matrix of numbers, where it is."""
@@ -500,7 +510,8 @@ def _learned(columns: Columns, f: int, is_categorical: bool) -> Feature:
     holds = columns.holds(f)
     if not is_categorical:
         return Feature(holds=holds)
-    categories = ascending(columns.levels(f)[1], columns.called(f))
+    categories, order = in_order(columns.levels(f)[1], columns.called(f))
+    columns.order_levels(f, order)  # places among the categories are then those of the values
     return Feature(CATEGORICAL, categories, holds=TEXT if holds == TEXT else CATEGORY)
 
 

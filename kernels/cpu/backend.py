@@ -196,21 +196,31 @@ class CpuBackend:
         absent = [0 if np.isnan(x.absent) else 1 + np.searchsorted(of, 0.0) for of in cuts]
         return SparseColumns(x.begin, entries, first, np.array(absent, np.uint8))
 
-    def ordered_sums(
+    def sort_by_code(self, rows: HostArray, code: HostArray, n_codes: int) -> HostArray:
+        """Rows in the order of their codes; those of one code stay as they are."""
+        out = np.empty(len(rows), ROW)
+        target_statistics.sort_by_code(rows, code, n_codes, out)
+        return out
+
+    def ordered_means(
         self,
-        order: HostArray,
-        level: HostArray,
+        rows: HostArray,
+        key: HostArray,
         weight: HostArray,
         target: HostArray,
-        level_weight: HostArray,
-        level_sum: HostArray,
-        weight_before: HostArray,
-        sum_before: HostArray,
-    ) -> None:
-        """Sums of fixed-point weights and targets by level, all and before each row, in place."""
-        target_statistics.ordered_sums(
-            order, level, weight, target, level_weight, level_sum, weight_before, sum_before
+        units: tuple[float, HostArray],
+        prior: HostArray,
+        prior_weight: float,
+        mean: HostArray,
+    ) -> tuple[HostArray, HostArray, HostArray]:
+        """Means of the rows before each row, in place; keys of levels, their weights and sums."""
+        n_rows, n_targets = len(rows), target.shape[1]
+        levels = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
+        sums = np.empty((n_rows, n_targets), np.int64)
+        n = target_statistics.ordered_means(
+            rows, key, weight, target, *units, prior, prior_weight, mean, *levels, sums
         )
+        return levels[0][:n], levels[1][:n], sums[:n]
 
     def code_borders(
         self, x: DeviceArray, weight: HostArray, columns: DeviceArray, n_codes: HostArray

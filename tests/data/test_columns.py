@@ -98,6 +98,17 @@ def test_categories_that_are_numbers(values):
     assert [None if c < 0 else known[c] for c in codes] == values
 
 
+def test_categories_that_no_row_has_are_no_levels():
+    column = pd.Categorical(["c", None, "a"], categories=["d", "c", "b", "a"])
+    columns = columns_of(pd.DataFrame({"c": column, "n": column.rename_categories(range(4))}))
+    assert columns.levels(0)[1] == ["c", "a"] and columns.levels(1)[1] == [1, 3]
+    assert columns.levels(0)[0].tolist() == columns.levels(1)[0].tolist() == [0, -1, 1]
+    columns.order_levels(0, np.array([1, 0]))
+    assert columns.levels(0)[1] == ["a", "c"] and columns.levels(0)[0].tolist() == [1, -1, 0]
+    none = columns_of(pd.DataFrame({"c": pd.Categorical([None], categories=["a"])}))
+    assert none.levels(0)[1] == [] and none.levels(0)[0].tolist() == [-1]
+
+
 def test_numbers_in_lists_beside_texts_stay_numbers():
     columns = columns_of([["a", 1], ["b", 2.5]])
     assert [columns.holds(f) for f in range(2)] == ["text", "number"]

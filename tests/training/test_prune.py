@@ -1,6 +1,5 @@
 """Pruning from the bottom, against a definition by hand and in fits on both devices."""
 
-
 import numpy as np
 import pytest
 
