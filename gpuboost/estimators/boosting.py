@@ -925,8 +925,10 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
                     f"objective={self.objective!r} is for two classes, y has {n_classes}; use "
                     f"objective='log_loss'{others}"
                 )
-            objective = binary if n_classes == 2 else OBJECTIVES[f"multi_{self.objective}"]
-            if n_classes == 1:
+            objective = binary
+            if n_classes > 2:
+                objective = OBJECTIVES[f"multi_{self.objective}"]
+            elif n_classes == 1:
                 objective = replace(OBJECTIVES["one_class"], metric=binary.metric)
             pairs = eval_pairs(eval_set, eval_X, eval_y)
             checked = self._check_evals(pairs, eval_sample_weight, features, params, len(classes))

@@ -182,6 +182,7 @@ OBJECTIVES = {
             own_metrics=(
                 RowMetric("logloss", multi_log_loss_row, "softmax"),
                 RowMetric("exponential", multi_log_loss_row, "softmax"),
+                RowMetric("focal", multi_log_loss_row, "softmax"),
                 RowMetric("error", multi_error_row, "softmax"),
             ),
         ),

@@ -73,7 +73,7 @@ def test_exponential_loss_is_for_two_classes():
 # --- one class
 
 
-@pytest.mark.parametrize("objective", ["log_loss", "exponential"])
+@pytest.mark.parametrize("objective", ["log_loss", "exponential", "one_vs_rest", "focal"])
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_one_class_is_predicted(data, device, objective, monkeypatch, tmp_path):
     monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
