@@ -431,7 +431,7 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
                 y,
                 weight,
                 None,
-                n_outputs,
+                n_outputs * (objective.n_scores or 1),
                 evals,
                 groups,
                 eval_names,

@@ -237,3 +237,13 @@ def test_schedules_and_time():
     np.testing.assert_array_equal(by_list.predict(X, iteration_range=(0, 1)), first.predict(X))
     assert gb.GPUBoostRegressor(max_time=1e-9).fit(X, SIGNAL).n_estimators_ == 1
     assert gb.GPUBoostRegressor(max_time=1e9, n_estimators=2).fit(X, SIGNAL).n_estimators_ == 2
+
+
+def test_objectives_with_several_scores_have_margins_and_warm_starts():
+    options = {"objective": "quantile", "alpha": [0.1, 0.5, 0.9]}
+    margin = np.repeat(SIGNAL[:, None] / 2, 3, axis=1)
+    whole = gb.GPUBoostRegressor(n_estimators=4, **options).fit(X, SIGNAL, base_margin=margin)
+    parts = gb.GPUBoostRegressor(n_estimators=2, warm_start=True, **options)
+    parts.fit(X, SIGNAL, base_margin=margin).set_params(n_estimators=4)
+    assert parts.fit(X, SIGNAL, base_margin=margin).fingerprint() == whole.fingerprint()
+    assert whole.predict(X, base_margin=margin).shape == (400, 3)
