@@ -33,6 +33,7 @@ from gpuboost.exchange import (
     BoostedTree,
     ClassicalGrower,
     DeviceArray,
+    Drawn,
     EnsembleLike,
     FeatureMatrix,
     GradientSample,
@@ -363,15 +364,21 @@ class CpuBackend:
 
     def quantize(
         self,
+        rows: DeviceArray,
         g: DeviceArray,
         h: DeviceArray,
         weight: DeviceArray,
         growth: DeviceArray,
         nearest: bool,
         out: DeviceArray,
-    ) -> None:
-        """Packed fixed-point gradients into ``out``."""
-        self.team.run_kernel(g.shape[0], gradients.quantize, g, h, weight, growth, nearest, out)
+    ) -> DeviceArray:
+        """Packed fixed-point gradients, in the beginning of ``out``."""
+        n = g.shape[0]
+        of = rows if n < out.shape[0] else rows[:0]
+        self.team.run_kernel(
+            n, gradients.quantize, of, g, h, weight, growth, nearest, out[:n]
+        )
+        return out[:n]
 
     def fixed_point_sum(self, values: HostArray, weight: HostArray, scale: float) -> int:
         """Exact sum of values times weights, in steps of 1 / scale."""
@@ -406,7 +413,7 @@ class CpuBackend:
         key: np.uint32,
         factor: DeviceArray,
         out: DeviceArray,
-    ) -> DeviceArray:
+    ) -> Drawn:
         """Rows of one round, drawn by the size of their gradients."""
         n_rows, run = g.shape[1], self.team.run_kernel
         sample, buckets = np.zeros(1, SAMPLE), np.empty(n_rows, np.int16)
@@ -416,10 +423,32 @@ class CpuBackend:
         sampling.begin_sample(sums, how.root, float(len(usable)), sample)
         run(n_rows, sampling.count_sizes, g, h, how.root, weight, sample, buckets, counts)
         sampling.plan_sample(counts, how.n_wanted, how.n_top, how.by_size, sample, plan)
+        if how.apart:
+            run(n_rows, sampling.list_drawn, key, buckets, plan, listed, n_kept)
+            begins = np.concatenate([[0], np.cumsum(n_kept)])
+            n, n_outputs = int(begins[-1]), g.shape[0]
+            if n == 0:
+                rows = np.array([sampling.any_row(usable, key)], ROW)
+                nothing = np.zeros((n_outputs, 1))
+                sums[:] = np.where(np.isfinite(sums), 0.0, sums)
+                return Drawn(rows, nothing, nothing, weight[rows] if weight.size else weight)
+            apart = Drawn(
+                np.empty(n, ROW),
+                np.empty((n_outputs, n)),
+                np.empty((n_outputs, n)),
+                np.empty(n if weight.size else 0),
+            )
+            given = listed, begins, buckets, plan, g, h, weight
+            run(n_rows, sampling.take_drawn, *given, *apart, blocks)
+            whole = sums.copy()
+            gradients.sum_blocks(blocks, sums)
+            # what is wrong with a row that is not drawn is found all the same
+            np.copyto(sums, whole, where=~np.isfinite(whole))
+            return apart
         drawn = blocks, listed, n_kept
         run(n_rows, sampling.keep_rows, key, buckets, plan, g, h, weight, factor, *drawn)
         gradients.sum_blocks(blocks, sums)
-        return self._joined(listed, n_kept, usable, key, factor, out)
+        return Drawn(self._joined(listed, n_kept, usable, key, factor, out), g, h, weight)
 
     def draw_units(
         self,
@@ -713,24 +742,28 @@ class CpuGrower:
             )
         width = -(-len(rows) // 8) * 8
         by_rows, columns, picked_gh = self.copies
+        apart = len(gh) < len(self.labels)
         columns = columns[: 8 * n_words * width].reshape(8 * n_words, width)
         self.team.run_kernel(
             len(rows) * n_features, picked.pick_rows, self.stages.bins, n_features, rows, gh,
-            by_rows, columns, picked_gh,
+            by_rows, columns, picked_gh[:0] if apart else picked_gh,
         )  # fmt: skip
-        return picked_gh, by_rows.view(np.uint8), 8 * n_words, columns
+        return gh if apart else picked_gh, by_rows.view(np.uint8), 8 * n_words, columns
 
     def grow(
         self, rows: DeviceArray, features: DeviceArray, gh: DeviceArray, growth: DeviceArray
     ) -> None:
         """Grow a tree from packed gradients."""
-        n = rows.shape[0]
+        n, n_given = rows.shape[0], gh.shape[0]
         self.picks = n <= self.most_picked and len(features) == self.stages.row_stride
         if self.picks:
             gh, *matrix = self._pick(rows, gh)
             self.stages.rows[:n] = self.numbers[:n]
         else:
             matrix = [self.stages.bins, self.stages.row_stride, self.stages.columns]
+            if n_given < self.labels.shape[0]:  # of the rows only
+                gh, given = np.empty(self.labels.shape[0], PACKED), gh
+                gh[rows] = given
             self.stages.rows[:n] = rows
         self.stages.progress[:] = 0
         control = np.zeros(CONTROL_SIZE, np.int64)
@@ -805,7 +838,12 @@ class CpuGrower:
         else:
             self.labels[:] = -1
             listed = self.stages.rows[: len(rows)]
-            tree = nodes, self.leaf_of_label, rows[listed] if self.picks else listed
+            apart = g.shape[1] < n_rows
+            if self.picks and not apart:
+                listed = rows[listed]
+            elif apart and not self.picks:
+                listed = np.searchsorted(rows, listed).astype(ROW)
+            tree = nodes, self.leaf_of_label, listed, rows
             self.team.run_kernel(g.size, leaves.sum_by_lists, *tree, *gradients, self.labels, sums)
             if len(rows) < n_rows:
                 self.team.run_kernel(

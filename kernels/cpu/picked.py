@@ -64,7 +64,8 @@ def copy_rows(bins, n_features, rows, begin, end, gh, n_words, by_rows, picked_g
         ahead = np.uint64(rows[min(np.uint64(i) + PREFETCH_ROWS, last)]) * n_features
         prefetch(bins, ahead)
         prefetch(bins, ahead + n_features - ONE)
-        picked_gh[i] = gh[row]
+        if picked_gh.shape[0] > 0:
+            picked_gh[i] = gh[row]
         for w in range(n_words):
             by_rows[to + np.uint64(w)] = load_word(bins, row * n_features + np.uint64(w) * EIGHT)
         to += n_words
@@ -96,10 +97,10 @@ def pick_rows(
     n_features,
     rows,  # (n,) int32, IN
     gh,  # (n_rows,) int64 packed, IN
-    # the copies have room for whole words: eights of rows and of features
+    # both have room for whole words: eights of rows and of features
     by_rows,  # (n_rows * n_words,) uint64, OUT: the bins of each row, eight to a word
     columns,  # (8 * n_words, n_rows) uint8, OUT: the same by columns
-    picked_gh,  # (n_rows,) int64 packed, OUT
+    picked_gh,  # (>= n,) int64 packed, OUT; or (0,)
 ):
     """Copy rows of the matrix together, and their gradients."""
     n, n_words = np.uint64(rows.shape[0]), np.uint64(columns.shape[0]) // EIGHT

@@ -10,8 +10,8 @@ from gpuboost.kernels.cpu import histogram, picked
 def test_rows_are_copied_in_both_layouts(rng, n_features, n):
     matrix = rng.integers(0, 256, (7000, n_features)).astype(np.uint8)
     bins = np.append(matrix.reshape(-1), np.zeros(histogram.PADDING, np.uint8))
-    rows = np.sort(rng.permutation(7000)[:n]).astype(np.int32)
     gh = rng.integers(-(2**60), 2**60, 7000)
+    rows = np.sort(rng.permutation(7000)[:n]).astype(np.int32)
     n_words, width = -(-n_features // 8), -(-n // 8) * 8
     by_rows, columns = np.zeros(width * n_words, np.uint64), np.zeros((8 * n_words, width), np.uint8)
     picked_gh = np.zeros(width, np.int64)

@@ -34,7 +34,7 @@ def test_sums_are_right_on_average(rng, method):
         part, sums, sizes = np.arange(n) % 3 == 0, [], []
         for key in range(400):
             gradient, hessian, total = g.copy(), h.copy(), np.array([[np.abs(g).sum(), h.sum()]])
-            rows = draws.draw(np.uint32(key), gradient, hessian, np.empty(0), total)
+            rows = draws.draw(np.uint32(key), gradient, hessian, np.empty(0), total).rows
             kept = np.zeros(n, bool)
             kept[rows] = True
             assert (gradient[0, ~kept] == 0).all() and (hessian[0, ~kept] == 0).all()
@@ -80,7 +80,7 @@ def test_threads_draw_the_same_rows(table, method, classes):
 
 def test_top_rate_is_the_part_that_is_kept_for_certain():
     params = BoostParams(subsample=0.3, sampling_method="goss")
-    assert gradient_sample(params, 1000) == (False, 300.0, pytest.approx(200.0), 0.0)
+    assert gradient_sample(params, 1000) == (False, 300.0, pytest.approx(200.0), 0.0, False)
     params = BoostParams(subsample=0.3, sampling_method="goss", top_rate=0.1)
     assert gradient_sample(params, 1000).n_top == pytest.approx(100.0)
     params = BoostParams(subsample=0.3, sampling_method="mvs", reg_lambda=4.0)
@@ -96,7 +96,7 @@ def test_rows_of_a_group_are_drawn_together(rng):
             np.arange(400, dtype=np.int32), 400, BoostParams(subsample=0.5), units, False, backend
         )
         for key in range(300):
-            rows = draws.draw(np.uint32(key), None, None, None, None)
+            rows = draws.draw(np.uint32(key), None, None, None, None).rows
             names, counts = np.unique(groups[rows], return_counts=True)
             if len(rows) > 1:  # chance may keep no group: one row is drawn then
                 assert (counts == 50).all()
