@@ -15,7 +15,7 @@ from gpuboost.exchange import DeviceArray, Drawn, GradientSample
 from gpuboost.scalar.sampling import weight_left_out
 
 #: Of rows drawn by ``sampling_method="goss"``, the share of those with the largest gradients.
-TOP_PART = 2.0 / 3.0
+TOP_PART = 1.0 / 3.0
 #: The share of the rows up to which drawn rows and their gradients are put together.
 MOST_APART = 0.5
 

@@ -375,9 +375,7 @@ class CpuBackend:
         """Packed fixed-point gradients, in the beginning of ``out``."""
         n = g.shape[0]
         of = rows if n < out.shape[0] else rows[:0]
-        self.team.run_kernel(
-            n, gradients.quantize, of, g, h, weight, growth, nearest, out[:n]
-        )
+        self.team.run_kernel(n, gradients.quantize, of, g, h, weight, growth, nearest, out[:n])
         return out[:n]
 
     def fixed_point_sum(self, values: HostArray, weight: HostArray, scale: float) -> int:

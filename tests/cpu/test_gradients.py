@@ -6,7 +6,6 @@ from gpuboost.dtypes import GROWTH
 from gpuboost.kernels.cpu import gradients
 from gpuboost.scalar.formulas import random_sign
 
-
 #: No list of rows: gradients are those of all of them.
 ALL = np.empty(0, np.int32)
 

@@ -13,7 +13,10 @@ def test_rows_are_copied_in_both_layouts(rng, n_features, n):
     gh = rng.integers(-(2**60), 2**60, 7000)
     rows = np.sort(rng.permutation(7000)[:n]).astype(np.int32)
     n_words, width = -(-n_features // 8), -(-n // 8) * 8
-    by_rows, columns = np.zeros(width * n_words, np.uint64), np.zeros((8 * n_words, width), np.uint8)
+    by_rows, columns = (
+        np.zeros(width * n_words, np.uint64),
+        np.zeros((8 * n_words, width), np.uint8),
+    )
     picked_gh = np.zeros(width, np.int64)
     counter = np.zeros(1, np.int64)
     picked.pick_rows(counter, bins, n_features, rows, gh, by_rows, columns, picked_gh)
