@@ -1,6 +1,6 @@
 """Sparse matrices, categories, row sampling and constraints: time, memory and loss beside others.
 
-    python -m gpuboost.benchmarks.real_world                              everything, about 20 minutes
+    python -m gpuboost.benchmarks.real_world                            everything (20 min)
     python -m gpuboost.benchmarks.real_world --cases goss,mvs,monotone    some cases
     python -m gpuboost.benchmarks.real_world --scale 0.02 --repeat 1      does everything run?
 
@@ -315,9 +315,7 @@ def run_case(
     return best
 
 
-def _in_process(
-    case: str, name: str, threads: int, folder: str
-) -> dict[str, float | None] | None:
+def _in_process(case: str, name: str, threads: int, folder: str) -> dict[str, float | None] | None:
     command = [sys.executable, "-m", "gpuboost.benchmarks.real_world", "--worker", case, name,
                str(threads), folder]  # fmt: skip
     environment = os.environ | {"OMP_NUM_THREADS": str(threads)}

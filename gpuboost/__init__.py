@@ -20,11 +20,15 @@ if TYPE_CHECKING:
     from gpuboost.plots.importance import plot_importance
     from gpuboost.plots.metric import plot_metric
     from gpuboost.plots.tree import plot_tree
+    from gpuboost.training.callbacks import Callback, OptunaPruning, RoundState
+    from gpuboost.training.checkpoint import Checkpoint
 
 __version__ = "0.1.0"
 __all__ = [
     "AdaBoostClassifier",
     "AdaBoostRegressor",
+    "Callback",
+    "Checkpoint",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreesClassifier",
@@ -32,8 +36,10 @@ __all__ = [
     "GPUBoostClassifier",
     "GPUBoostRegressor",
     "ModelFormatError",
+    "OptunaPruning",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RoundState",
     "__version__",
     "export_text",
     "importance",
@@ -65,6 +71,8 @@ _HOMES = {
     "gpuboost.plots.importance": ("plot_importance",),
     "gpuboost.plots.metric": ("plot_metric",),
     "gpuboost.plots.tree": ("plot_tree",),
+    "gpuboost.training.callbacks": ("Callback", "OptunaPruning", "RoundState"),
+    "gpuboost.training.checkpoint": ("Checkpoint",),
 }
 
 

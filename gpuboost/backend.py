@@ -19,8 +19,10 @@ from numpy.typing import DTypeLike
 
 from gpuboost.exchange import (
     ClassicalGrower,
+    Codes,
     DeviceArray,
     Drawn,
+    DrawnRows,
     EnsembleLike,
     FeatureMatrix,
     GradientSample,
@@ -66,13 +68,13 @@ class Binning(Protocol):
 
     def bin_matrix(
         self, x: DeviceArray, cuts: HostArray, n_cuts: HostArray, by_rows: bool
-    ) -> tuple[DeviceArray, DeviceArray]:
+    ) -> tuple[Codes, Codes]:
         """Bins by columns, and by rows if asked, or in the layout of the device."""
 
     def bin_columns(self, x: DeviceArray, cuts: HostArray, n_cuts: HostArray) -> DeviceArray:
         """Bins by columns, (n_features, n_rows) uint8, where the matrix is."""
 
-    def bin_sparse(self, x: SparseRows, cuts: list[HostArray]) -> DeviceArray:
+    def bin_sparse(self, x: SparseRows, cuts: list[HostArray]) -> Codes:
         """Codes of the stored values of a sparse matrix, in the layout of the device."""
 
     def code_borders(
@@ -108,6 +110,20 @@ class Boosting(Protocol):
         not finite.
         """
 
+    def residual_quantile(
+        self,
+        rows: DeviceArray,
+        y: DeviceArray,
+        raw: DeviceArray,
+        weight: DeviceArray,
+        unit: float,
+        level: float,
+    ) -> float:
+        """A quantile of the absolute residuals |y - raw| of some rows; waits for it.
+
+        Weights are rounded to whole units.
+        """
+
     def mean_of_rows(
         self,
         metric: MetricLike,
@@ -129,7 +145,7 @@ class Boosting(Protocol):
 
     def draw_rows(
         self, usable: DeviceArray, fraction: float, key: np.uint32, out: DeviceArray
-    ) -> DeviceArray:
+    ) -> DrawnRows:
         """Rows of one round, as the growers of this backend take them."""
 
     def draw_by_gradient(
@@ -160,7 +176,7 @@ class Boosting(Protocol):
         key: np.uint32,
         factor: DeviceArray,
         out: DeviceArray,
-    ) -> DeviceArray:
+    ) -> DrawnRows:
         """Rows of one round: all rows with the same number in ``units`` are drawn, or none.
 
         ``shares`` are the probabilities of the rows; ``factor`` gets 1 for those that are drawn,
@@ -210,7 +226,7 @@ class Boosting(Protocol):
 
     def quantize(
         self,
-        rows: DeviceArray,
+        rows: DrawnRows,
         g: DeviceArray,
         h: DeviceArray,
         weight: DeviceArray,
@@ -317,24 +333,32 @@ class HostOnly(Protocol):
     ) -> list[HostArray]:
         """Cuts of each column of a sparse matrix: those of ``find_cuts`` for the same values."""
 
-    def code_sparse(self, x: SparseRows, cuts: list[HostArray], first: HostArray) -> Any:
+    def code_sparse(self, x: SparseRows, cuts: list[HostArray], first: HostArray) -> Codes:
         """Codes of the stored values of a sparse matrix; those of feature f begin with first[f]."""
 
     def fixed_point_sum(self, values: HostArray, weight: HostArray, scale: float) -> int:
         """Exact sum of values times weights, in steps of 1 / scale."""
 
-    def ordered_sums(
+    def weighted_quantile(
+        self, values: HostArray, weight: HostArray, unit: float, level: float
+    ) -> float:
+        """A quantile of values; weights, of which there may be none, are rounded to whole units."""
+
+    def sort_by_code(self, rows: HostArray, code: HostArray, n_codes: int) -> HostArray:
+        """Rows in the order of their codes; those of one code stay as they are."""
+
+    def ordered_means(
         self,
-        order: HostArray,
-        level: HostArray,
+        rows: HostArray,
+        key: HostArray,
         weight: HostArray,
         target: HostArray,
-        level_weight: HostArray,
-        level_sum: HostArray,
-        weight_before: HostArray,
-        sum_before: HostArray,
-    ) -> None:
-        """Sums of fixed-point weights and targets by level, all and before each row, in place."""
+        units: tuple[float, HostArray],
+        prior: HostArray,
+        prior_weight: float,
+        mean: HostArray,
+    ) -> tuple[HostArray, HostArray, HostArray]:
+        """Means of the rows before each row, in place; keys of levels, their weights and sums."""
 
     def draw_bag(self, n_rows: int, n_draws: int, key: np.uint32) -> HostArray:
         """How often each row is drawn in ``n_draws`` draws with replacement."""

@@ -4,18 +4,73 @@ Devices import it too, so it knows nothing of the library. What a device reads o
 matrix or a model is a small protocol here.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 #: An array in the memory of the host.
 HostArray: TypeAlias = np.ndarray
 
-#: An array where the backend wants it: of numpy on the CPU, of CuPy (which has no types) on CUDA.
-#: Rows that were drawn are what ``draw_rows`` of the backend returns.
-DeviceArray: TypeAlias = Any
+#: Codes in the layout of a device, and rows that were drawn: only the backend that has made them
+#: looks into them.
+Codes: TypeAlias = Any
+DrawnRows: TypeAlias = Any
+
+
+class DeviceArray(Protocol):
+    """An array where the backend wants it: of numpy on the CPU, of CuPy (no types) on CUDA."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Entries along each axis."""
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the entries."""
+
+    @property
+    def size(self) -> int:
+        """How many entries there are."""
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an entry."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all entries."""
+
+    @property
+    def data(self) -> Any:
+        """Where they are."""
+
+    @property
+    def T(self) -> Any:
+        """The same with the axes the other way round."""
+
+    def __len__(self) -> int:
+        """Entries along the first axis."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Entries of the first axis."""
+
+    def __getitem__(self, key: Any, /) -> Any:
+        """A part."""
+
+    def __setitem__(self, key: Any, value: Any, /) -> None:
+        """Change a part."""
+
+    def reshape(self, shape: tuple[int, ...], /) -> Any:
+        """The same entries along other axes."""
+
+    def copy(self, order: Any = ...) -> Any:
+        """An array of its own."""
+
+    def fill(self, value: Any, /) -> None:
+        """Make all entries the same."""
 
 
 # --- what a device reads of an objective and its metrics
@@ -79,7 +134,7 @@ class LinkLike(Protocol):
 
     @property
     def name(self) -> str:
-        """One of "identity", "logistic" and "softmax"."""
+        """One of those of ``gpuboost.objectives.links``."""
 
     @property
     def scale(self) -> float:
@@ -89,7 +144,7 @@ class LinkLike(Protocol):
 # --- what a device reads of a matrix and a model
 
 
-def _nothing(dtype: Any) -> Any:
+def _nothing(dtype: DTypeLike) -> Any:
     return field(default_factory=lambda: np.empty(0, dtype))
 
 
@@ -131,11 +186,11 @@ class FeatureMatrix:
     """
 
     # (n_features, n_rows) uint8 or uint32; of a sparse matrix what ``bin_sparse`` makes of it
-    columns: DeviceArray
+    columns: Codes
     # boosting on the CPU: (n_rows * n_features,) uint8 and some padding; on CUDA: groups of
     # features (kernels/cuda/histogram.cu); classical trees: (n_rows, n_features), as nodes of few
     # rows read the codes of a row together
-    by_rows: DeviceArray
+    by_rows: Codes
     n_codes: np.ndarray  # (n_features,) int32, code 0 included
     n_rows: int
     sparse: bool = False  # columns hold the stored values alone, and by_rows is None
@@ -240,6 +295,14 @@ class SplitRules:
         return out
 
 
+class LeafQuantile(NamedTuple):
+    """How the value of a leaf follows from the residuals of its rows."""
+
+    level: float  # of the quantile that it is
+    # to which the mean of what residuals are away from it is added, none farther than this
+    limit: float = 0.0
+
+
 class GradientSample(NamedTuple):
     """How rows are drawn by the size of their gradients (``gpuboost/scalar/sampling.py``)."""
 
@@ -256,7 +319,7 @@ class Drawn(NamedTuple):
     The arrays are those of all rows, or have the rows that are drawn only, one after another.
     """
 
-    rows: DeviceArray
+    rows: DrawnRows
     g: DeviceArray  # (n_outputs, n) float64
     h: DeviceArray  # (n_outputs, n) float64
     weight: DeviceArray  # (n,) float64 or (0,)
@@ -275,13 +338,13 @@ class Grower(Protocol):
     """Grows trees over one binned matrix, one after another."""
 
     def grow(
-        self, rows: DeviceArray, features: DeviceArray, gh: DeviceArray, growth: DeviceArray
+        self, rows: DrawnRows, features: DeviceArray, gh: DeviceArray, growth: DeviceArray
     ) -> None:
         """Grow a tree from packed gradients."""
 
     def finish(
         self,
-        rows: DeviceArray,
+        rows: DrawnRows,
         g: DeviceArray,
         h: DeviceArray,
         weight: DeviceArray,
@@ -294,12 +357,21 @@ class Grower(Protocol):
         A leaf gets a value for each row of ``g`` and ``h``, (n_values, n_rows).
         """
 
-    def replace_leaf_values(
-        self, rows: DeviceArray, value_of_rows: Callable[[HostArray], float]
+    def set_leaf_quantiles(
+        self,
+        rows: DrawnRows,
+        y: DeviceArray,
+        raw: DeviceArray,
+        weights: tuple[DeviceArray, DeviceArray, float],
+        quantiles: Sequence[LeafQuantile],
+        growth: DeviceArray,
+        learning_rate: float,
     ) -> None:
-        """Give the leaves that have rows other values: what a function says of their rows.
+        """Give the leaves that have rows the values that follow from the residuals of these.
 
-        The function gets host arrays of ascending row numbers, of rows the tree was grown on.
+        ``y`` is (n_values, n_rows), or (1, n_rows) for all values, as ``quantiles`` are. Weights
+        are the rows' weights, how often each counts (either may be empty), and the unit in which
+        their products are rounded to whole numbers.
         """
 
     def add_leaf_values(self, raw: DeviceArray) -> None:
@@ -307,6 +379,12 @@ class Grower(Protocol):
 
     def add_tree(self, binned: FeatureMatrix, raw: DeviceArray) -> None:
         """Add the tree to the raw scores of another binned matrix."""
+
+    def take_last(self) -> BoostedTree:
+        """The tree that was finished last, which ``take_trees`` does not return then."""
+
+    def put_tree(self, tree: BoostedTree) -> None:
+        """Make a tree of such a grower the one that ``add_tree`` adds; it is not kept."""
 
     def take_trees(self, everything: bool) -> list[BoostedTree]:
         """Trees not taken yet. A device may keep some back unless asked for everything."""

@@ -17,9 +17,11 @@ import tempfile
 import threading
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 import gpuboost as gb
 
@@ -52,14 +54,31 @@ def families():
         "extra trees, classes": gb.ExtraTreesClassifier(**boosting),
         "extra trees, numbers": gb.ExtraTreesRegressor(**boosting),
         "AdaBoost, classes": gb.AdaBoostClassifier(**boosting),
-        "AdaBoost, numbers": gb.AdaBoostRegressor(**boosting),
+        # with larger steps it ends by itself, when a tree is no better than chance
+        "AdaBoost, numbers": gb.AdaBoostRegressor(**boosting, learning_rate=1e-4),
+        "boosting, categories": gb.GPUBoostClassifier(**boosting, categorical_features=[0, 1]),
+        "boosting, sparse": gb.GPUBoostRegressor(**boosting),
+        "boosting, GOSS": gb.GPUBoostRegressor(**boosting, subsample=0.3, sampling_method="goss"),
+        "boosting, eval set": gb.GPUBoostClassifier(**boosting),
+        "random forest, categories": gb.RandomForestRegressor(
+            **boosting, categorical_features=[0, 1]
+        ),
+        "extra trees, sparse": gb.ExtraTreesClassifier(**boosting),
     }
 
 
-def interrupted_fit(model, delay):
+def prepared(name, x):
+    """X as a family is to get it."""
+    if name.endswith("sparse"):
+        return csr_matrix(np.where(x > 1.0, x, 0.0))
+    return np.round(4 * x) if name.endswith("categories") else x
+
+
+def interrupted_fit(name, model, delay):
     """What ends a fit that is interrupted after some seconds, and how long that takes."""
     x, classes, numbers = data()
-    y = classes if "Classifier" in type(model).__name__ else numbers
+    x, y = prepared(name, x), classes if "Classifier" in type(model).__name__ else numbers
+    options = {"eval_set": (x, y)} if name.endswith("eval set") else {}
     sent = []
 
     def interrupt():
@@ -70,7 +89,7 @@ def interrupted_fit(model, delay):
     thread = threading.Thread(target=interrupt)
     thread.start()
     try:
-        model.fit(x, y)
+        model.fit(x, y, **options)
         end = "was finished"
     except BaseException as error:
         end = type(error).__name__ if isinstance(error, KeyboardInterrupt) else repr(error)
@@ -116,7 +135,7 @@ def main(times, chosen):
     chance, failed = random.Random(0), 0
     with tempfile.TemporaryDirectory() as folder:
         cases = {
-            name: (lambda delay, model=model: interrupted_fit(model, delay), "KeyboardInterrupt")
+            name: (partial(interrupted_fit, name, model), "KeyboardInterrupt")
             for name, model in families().items()
         }
         cases["command line"] = (lambda delay: interrupted_command(folder, delay), "exit code 130")

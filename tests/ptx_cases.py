@@ -24,6 +24,7 @@ from gpuboost import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from gpuboost.doctor.operations import GROUP_LOSS
 from gpuboost.kernels.cuda import backend, compiler, gradients, grower, tree_steps
 from gpuboost.kernels.emulation import control
 from gpuboost.kernels.emulation import cupy_stand_in as cupy
@@ -68,6 +69,11 @@ FEATURE_WEIGHTS = {0: 5.0, 5: 2.5, 3: 0.0}
 DRAWN_COLUMNS = {"colsample_bytree": 0.8, "colsample_bylevel": 0.8, "colsample_bynode": 0.8}
 
 
+RULES = {
+    "interaction_constraints": [[0, 5, 17], [1, 2, 5], [5, 6]], "feature_weights": FEATURE_WEIGHTS,
+    "feature_penalties": {17: 3.0, 0: 9.0},
+}  # fmt: skip
+
 #: More features than blocks and warps take in one turn.
 WIDE = {"n": 300, "n_features": 170}
 MONOTONE = {"monotone_constraints": {0: 1, 5: -1}}
@@ -92,6 +98,39 @@ def boosting(
     return fit
 
 
+#: Three orders of growth, with and without penalties and columns that are drawn.
+OF_EVERY_ORDER = (
+    {"max_depth": 4, **PENALTIES, **DRAWN_COLUMNS},
+    {"max_depth": 5, "max_leaves": 11},
+    {"grow_policy": "leafwise", "max_leaves": 24, "leaves_per_step": 3, **DRAWN_COLUMNS},
+    {"grow_policy": "leafwise", "max_leaves": 7, **PENALTIES},
+    {"grow_policy": "symmetric", "max_depth": 3, **PENALTIES, **DRAWN_COLUMNS},
+    {"grow_policy": "symmetric", "max_depth": 3},
+)
+OF_DRAWN_COLUMNS = tuple(order | DRAWN_COLUMNS for order in OF_EVERY_ORDER)
+FORCED = {
+    "feature": 5, "threshold": 0, "right": {"feature": 1, "threshold": 0.5},
+    "left": {"feature": 2, "threshold": 1},
+}  # fmt: skip
+FORCED_LEVELS = [{"feature": 5, "threshold": 0}, {"feature": 1, "threshold": 0.5}]
+
+
+def in_every_order(classes, orders=OF_EVERY_ORDER, forced=False, **rules):
+    """What is compiled for some rules has parts for each order of growth."""
+
+    def fit(device):
+        answers = []
+        for order in orders:
+            options = order | rules
+            if forced:
+                by_level = order.get("grow_policy") == "symmetric"
+                options["forced_splits"] = FORCED_LEVELS if by_level else FORCED
+            answers.append(boosting(classes, n=700, n_estimators=1, **options)(device))
+        return answers
+
+    return fit
+
+
 def rounded_at_random(device):
     """As with so many rows that sums of gradients rounded to nearest could drift."""
     with mock.patch.object(training, "NEAREST_ROWS", 100):
@@ -107,7 +146,7 @@ def stored_values(*every, **rules):
         answers = []
         for options in every:
             model = GPUBoostRegressor(
-                n_estimators=2, random_state=3, device=device, **options, **rules
+                n_estimators=1, random_state=3, device=device, **options, **rules
             )
             model.fit(x, signal, sample_weight=weight, eval_set=(x[:300], signal[:300]))
             answers += [model.fingerprint(), model.evals_result_]
@@ -158,17 +197,11 @@ def sets_of_categories(device):
     x[:, 6], x[:, 7] = np.round(x[:, 6]), np.round(20 * x[:, 7])
     answers = []
     for options in (
-        {"max_depth": 4, "min_samples_leaf": 3, "subsample": 0.8, **DRAWN_COLUMNS},
-        {"grow_policy": "leafwise", "max_leaves": 7, "max_cat_to_onehot": 20},
+        *(order | {"min_samples_leaf": 3, "subsample": 0.8} for order in OF_EVERY_ORDER),
+        *(order | {"max_cat_to_onehot": 20} for order in OF_EVERY_ORDER),
         {"grow_policy": "symmetric", "max_depth": 3, "min_data_per_category": 2},
-        {
-            "grow_policy": "symmetric",
-            "max_depth": 2,
-            "min_samples_leaf": 5,
-            "colsample_bynode": 0.7,
-        },
     ):
-        every = {"n_estimators": 2, "random_state": 3, "categorical_features": [5, 6, 7]}
+        every = {"n_estimators": 1, "random_state": 3, "categorical_features": [5, 6, 7]}
         sets = {"categorical_encoding": "partition", **every}
         model = GPUBoostRegressor(device=device, **sets, **options)
         model.fit(x, signal, sample_weight=weight, eval_set=(x[:300], signal[:300]))
@@ -278,18 +311,6 @@ def classical_on_device(kind, names, **options):
     return fit
 
 
-def centred_in_group(y, raw, rows, g, h, slope):
-    """A loss of groups: residuals about their mean."""
-    mean = 0.0
-    for i in range(rows.shape[0]):
-        mean += raw[0, rows[i]] - y[rows[i]]
-    mean /= rows.shape[0]
-    for i in range(rows.shape[0]):
-        row = rows[i]
-        g[0, row] = slope * (raw[0, row] - y[row] - mean)
-        h[0, row] = slope
-
-
 def loss_of_groups(device):
     """Its kernel alone: ``device`` "cpu" is the body as a loop."""
     _, y, _ = data()
@@ -299,7 +320,7 @@ def loss_of_groups(device):
     g, h = cupy.zeros(raw.shape), cupy.zeros(raw.shape)
     host = control.configure(ptx="", order="forward")
     with host if device == "cpu" else control.configure():
-        gradients.group_gradients(centred_in_group, 0)(
+        gradients.group_gradients(GROUP_LOSS.grad_hess, 0)(
             len(begin) - 1, *map(cupy.asarray, (y, raw, rows, begin, none)), g, h, np.float64(0.5)
         )
         return g.get().tobytes(), h.get().tobytes()
@@ -351,16 +372,10 @@ BOOSTING = {
         min_samples_leaf=2, max_leaves=280,
     ),
     "small tiles": small_tiles,
-    "monotone, depthwise, rows counted": boosting(
-        0, max_depth=4, min_samples_leaf=3, weighted=True, **PENALTIES, **DRAWN_COLUMNS,
-        **MONOTONE,
-    ),
-    "monotone, leafwise, rows counted": boosting(
+    "monotone, rows counted": in_every_order(0, min_samples_leaf=3, weighted=True, **MONOTONE),
+    "monotone, many features, rows counted": boosting(
         2, grow_policy="leafwise", max_leaves=24, leaves_per_step=3, min_samples_leaf=2,
         n_estimators=2, **MONOTONE, **WIDE,
-    ),
-    "monotone, symmetric, rows counted": boosting(
-        0, grow_policy="symmetric", max_depth=3, min_samples_leaf=3, **PENALTIES, **MONOTONE,
     ),
     "leafwise, numbers, rows counted, three leaves a step": boosting(
         0, grow_policy="leafwise", max_leaves=24, leaves_per_step=3, min_samples_leaf=2,
@@ -373,26 +388,19 @@ BOOSTING = {
         2, max_depth=6, max_leaves=11, min_samples_leaf=2, n_estimators=1, weighted=True,
         **PENALTIES,
     ),
-    "depthwise, rules of features": boosting(
-        0, max_depth=4, n_estimators=2, interaction_constraints=[[0, 5, 17], [1, 2, 5], [5, 6]],
-        feature_weights=FEATURE_WEIGHTS, feature_penalties={17: 3.0, 0: 9.0}, **DRAWN_COLUMNS,
+    "rules of features": in_every_order(0, OF_DRAWN_COLUMNS, **RULES),
+    "rules of features, rows counted": in_every_order(
+        2, OF_DRAWN_COLUMNS, min_samples_leaf=4, **RULES
     ),
-    "leafwise, forced splits": boosting(
-        0, grow_policy="leafwise", max_leaves=7, n_estimators=2, min_samples_leaf=3,
-        forced_splits={
-            "feature": 5, "threshold": 0, "right": {"feature": 1, "threshold": 0.5},
-            "left": {"feature": 2, "threshold": 1},
-        },
+    "rules of many features": boosting(
+        0, max_depth=3, n_estimators=1, **RULES, **DRAWN_COLUMNS, **WIDE
     ),
-    "symmetric, forced splits": boosting(
-        2, grow_policy="symmetric", max_depth=3, n_estimators=2,
-        forced_splits=[{"feature": 5, "threshold": 0}, {"feature": 1, "threshold": 0.5}],
+    "rules of many features, rows counted": boosting(
+        2, grow_policy="leafwise", max_leaves=6, min_samples_leaf=2, n_estimators=1, **RULES,
+        **DRAWN_COLUMNS, **WIDE,
     ),
-    "symmetric, rules of features, rows counted": boosting(
-        2, grow_policy="symmetric", max_depth=3, n_estimators=2, min_samples_leaf=4,
-        interaction_constraints=[[0, 5, 17], [1, 2, 5], [5, 6]], feature_weights=FEATURE_WEIGHTS,
-        feature_penalties={17: 3.0, 0: 9.0}, **DRAWN_COLUMNS,
-    ),
+    "forced splits": in_every_order(2, forced=True),
+    "forced splits, rows counted": in_every_order(0, forced=True, min_samples_leaf=3),
     "leaves of several values": boosting(
         4, max_depth=3, multi_strategy="vector_leaf", weighted=True, evals=("mlogloss",),
         n_estimators=2,
@@ -401,19 +409,11 @@ BOOSTING = {
     "depthwise, rounded at random": rounded_at_random,
     "depthwise, little shared memory": little_shared_memory,
     "sets of categories": sets_of_categories,
+    "stored values": stored_values(*OF_EVERY_ORDER),
     "stored values, rows counted": stored_values(
-        {"max_depth": 4, "min_samples_leaf": 3, "subsample": 0.8, **PENALTIES, **DRAWN_COLUMNS},
-        {"grow_policy": "leafwise", "max_leaves": 24, "leaves_per_step": 3, "min_samples_leaf": 2},
+        *OF_EVERY_ORDER, min_samples_leaf=3, subsample=0.8
     ),
-    "stored values, symmetric": stored_values(
-        {"grow_policy": "symmetric", "max_depth": 3, **PENALTIES},
-        {"grow_policy": "symmetric", "max_depth": 3, "colsample_bylevel": 0.5},
-    ),
-    "stored values, monotone": stored_values(
-        {"max_depth": 4, **PENALTIES, **DRAWN_COLUMNS},
-        {"grow_policy": "leafwise", "max_leaves": 24, "leaves_per_step": 3},
-        **MONOTONE,
-    ),
+    "stored values, monotone": stored_values(*OF_EVERY_ORDER, **MONOTONE),
     "symmetric, numbers, weights, penalties": boosting(
         0, grow_policy="symmetric", max_depth=4, weighted=True, **PENALTIES
     ),

@@ -7,7 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpuboost.dtypes import DEPTHWISE, LEAFWISE, SYMMETRIC
+from gpuboost.dtypes import DEPTHWISE, GROWTH, LEAFWISE, SYMMETRIC
+
+
+def growth_record(**fields):
+    """What kernels are told of a tree: units of sums, an L2 penalty, and these fields."""
+    growth = np.zeros(1, GROWTH).view(np.recarray)
+    growth["gradient_unit"], growth["hessian_unit"], growth["reg_lambda"] = 0.5, 0.25, 1.0
+    for name, value in fields.items():
+        growth[name] = value
+    return growth
 
 
 def histogram(columns, rows, gh):

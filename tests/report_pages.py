@@ -4,6 +4,17 @@ import os
 import re
 from html.parser import HTMLParser
 
+#: Parts of the page of a model in gradient boosting, in their order.
+SECTIONS = [
+    "metrics",
+    "curves",
+    "figures",
+    "importances",
+    "data",
+    "tree",
+    "parameters",
+    "model",
+]
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
 
@@ -71,21 +82,7 @@ class Page(HTMLParser):
         return next(row[column] for row in self.rows if row and row[0] == name)
 
     def sections(self):
-        return [
-            name
-            for name in self.ids
-            if name
-            in (
-                "metrics",
-                "curves",
-                "figures",
-                "importances",
-                "data",
-                "tree",
-                "parameters",
-                "model",
-            )
-        ]
+        return [name for name in self.ids if name in SECTIONS]
 
 
 def report(model, folder, *data, **options):

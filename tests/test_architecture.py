@@ -11,7 +11,8 @@ ROOT = Path(__file__).parents[1]
 LINES = [
     ["dtypes", "terminal"],
     ["exchange", "scalar", "optional", "atomic_files", "progress", "uninterrupted"],
-    ["config", "cached_files", "objectives"],
+    ["config", "cached_files"],
+    ["objectives"],
     ["backend"],
     ["data"],
     ["model"],
@@ -63,7 +64,14 @@ def test_modules_import_only_from_lines_above(path):
     ("folder", "others"),
     [
         ("cpu", ()),
-        ("cuda", ("gpuboost.kernels.cpu.backend", "gpuboost.kernels.emulation")),
+        (
+            "cuda",
+            (
+                "gpuboost.kernels.cpu.backend",
+                "gpuboost.kernels.cpu.trees",
+                "gpuboost.kernels.emulation",
+            ),
+        ),
         ("emulation", ()),
     ],
 )

@@ -1,6 +1,7 @@
 import pytest
 
 from gpuboost.config import NO_DEPTH_LIMIT, NO_LEAF_LIMIT, RANGES, BoostParams
+from gpuboost.dtypes import DEPTHWISE, LEAFWISE, SYMMETRIC
 
 BAD = {
     "n_estimators": [0, -1, 1.5, "10", True, 2**31],
@@ -25,6 +26,18 @@ BAD = {
     "max_cat_threshold": [0, 1.5],
     "min_data_per_category": [0, 1.5],
     "early_stopping_rounds": [0, 1.5],
+    "min_delta": [-1, float("nan"), None],
+    "stopping_metric": [3],
+    "stopping_set": [["a"]],
+    "validation_fraction": [0, 1.0, "much"],
+    "validation_split": ["first", None],
+    "refit": [None, 1],
+    "max_time": [0, -1.0, "long"],
+    "prune": [None, 1],
+    "boosting": ["goss", None],
+    "rate_drop": [0, 1.5],
+    "skip_drop": [-0.1, 1.1],
+    "normalize_type": ["both", None],
     "verbose": [-1, None],
     "grow_policy": ["lossguide", None],
     "sampling_method": ["gradient_based", None],
@@ -35,7 +48,9 @@ BAD = {
 def test_every_parameter_has_a_case():
     assert (
         set(BAD)
-        == set(RANGES) | {"grow_policy", "sampling_method", "multi_strategy"}
+        == set(RANGES)
+        | {"grow_policy", "sampling_method", "multi_strategy", "validation_split", "refit"}
+        | {"stopping_metric", "stopping_set", "prune", "boosting", "normalize_type"}
         == set(BoostParams.__dataclass_fields__)
     )
 
@@ -61,6 +76,32 @@ def test_several_leaves_per_step_are_for_leafwise_growth(policy):
     with pytest.raises(ValueError, match=f"leaves_per_step must be 1 with .*'{policy}'.*; got 3"):
         BoostParams(grow_policy=policy, leaves_per_step=3)
     assert BoostParams(grow_policy="leafwise", leaves_per_step=3).leaves_per_step == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, DEPTHWISE),
+        ({"n_estimators": 2000}, DEPTHWISE),
+        ({"n_estimators": 2000, "early_stopping_rounds": 50}, SYMMETRIC),
+        ({"n_estimators": 1000, "early_stopping_rounds": 50, "learning_rate": 0.05}, SYMMETRIC),
+        ({"n_estimators": 400, "early_stopping_rounds": 50}, DEPTHWISE),
+        ({"n_estimators": 2000, "early_stopping_rounds": 50, "max_leaves": 20}, DEPTHWISE),
+        ({"n_estimators": 2000, "early_stopping_rounds": 50, "max_depth": 17}, DEPTHWISE),
+        (
+            {"n_estimators": 2000, "early_stopping_rounds": 50, "grow_policy": "leafwise"},
+            LEAFWISE,
+        ),
+    ],
+    ids=str,
+)
+def test_trees_are_symmetric_by_default_if_data_says_when_to_stop(given, expected):
+    assert BoostParams(**given).order == expected
+
+
+def test_several_leaves_per_step_are_not_taken_by_default():
+    with pytest.raises(ValueError, match="leaves_per_step must be 1 with grow_policy='auto'"):
+        BoostParams(leaves_per_step=3, early_stopping_rounds=5, n_estimators=2000)
 
 
 def test_verbose_takes_a_flag():

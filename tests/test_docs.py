@@ -315,6 +315,37 @@ def test_the_steps_of_the_walks_are_there(path, function):
     assert function in functions_of(ROOT / path)
 
 
+def extensions():
+    """{heading: paragraph} of what may be added to the engine."""
+    text = (ROOT / "docs" / "engine.md").read_text().split("\n## Extensions\n")[1]
+    paragraphs = [" ".join(part.split()) for part in text.split("\n\n")]
+    return {part.split("**")[1]: part for part in paragraphs if part.startswith("**")}
+
+
+def test_there_is_a_paragraph_for_each_extension():
+    wanted = (
+        "A loss with a parameter", "A categorical split", "A third matrix layout",
+        "A reduction over workers", "Refitting leaf values", "Leaves with several outputs",
+        "Linear leaves", "Bounds of monotone constraints",
+    )  # fmt: skip
+    for words in wanted:
+        assert any(heading.startswith(words) for heading in extensions()), words
+
+
+@pytest.mark.parametrize("heading", extensions())
+def test_functions_that_an_extension_names_are_in_the_files_that_it_names(heading):
+    quoted = re.findall("`([^`]+)`", extensions()[heading])
+    files = [ROOT / name for name in quoted if "/" in name]
+    names = [name for name in quoted if "/" not in name]
+    assert files and names
+    for name in names:
+        owner, _, last = name.rpartition(".")
+        if owner[:1].isupper():
+            assert any(name in functions_of(path) for path in files if path.suffix == ".py"), name
+        else:
+            assert any(re.search(rf"\b{last}\b", path.read_text()) for path in files), name
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_files_that_a_page_names_are_there(page):
     named = re.findall(r"`((?:gpuboost|kernels|tests|benchmarks)/[\w/.-]+)`", page.read_text())

@@ -2,6 +2,7 @@
 
 import inspect
 
+import numpy as np
 import pytest
 
 from gpuboost.backend import (
@@ -14,11 +15,14 @@ from gpuboost.backend import (
     Memory,
     Prediction,
 )
-from gpuboost.exchange import ClassicalGrower, Grower
-from gpuboost.kernels.cpu.backend import CpuBackend, CpuGrower, CpuTreeGrower
+from gpuboost.exchange import ClassicalGrower, DeviceArray, Grower
+from gpuboost.kernels.cpu.backend import CpuBackend
+from gpuboost.kernels.cpu.grower import CpuGrower
+from gpuboost.kernels.cpu.trees import CpuTreeGrower
 from gpuboost.kernels.cuda.backend import CudaBackend
 from gpuboost.kernels.cuda.grower import CudaGrower
 from gpuboost.kernels.cuda.trees import CudaTreeGrower
+from gpuboost.kernels.emulation import arrays as emulated
 
 SHARED = (Memory, Binning, Boosting, ClassicalTrees, Prediction)
 PAIRS = [
@@ -66,6 +70,14 @@ def test_operations_are_as_the_protocol_says(protocol, cls):
 def test_no_operation_that_no_protocol_names():
     assert set(operations(CpuBackend)) == names(*SHARED, HostOnly)
     assert set(operations(CudaBackend)) == names(*SHARED)
+
+
+@pytest.mark.parametrize("kind", [np.ndarray, emulated.ndarray])
+def test_arrays_have_what_is_asked_of_them(kind):
+    asked = {name for name in vars(DeviceArray) if not name.startswith("_")}
+    asked |= {"__len__", "__iter__", "__getitem__", "__setitem__"}
+    assert {"shape", "dtype", "T", "fill"} <= asked
+    assert [name for name in sorted(asked) if not hasattr(kind, name)] == []
 
 
 def test_what_only_the_host_does():

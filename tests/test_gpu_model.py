@@ -1,12 +1,15 @@
 """The estimate of what trees cost on GPUs: what is counted, and what is made of it."""
 
+import re
 import sys
 
 import numpy as np
+import ptx_cases
 import pytest
 
 from gpuboost.benchmarks import gpu_model
 from gpuboost.benchmarks.gpu_model import GPUS, Cost, Gpu, Work, estimate, work_of_tree
+from gpuboost.benchmarks.timing import RESULTS
 
 #: A launch with blocks, bytes and passes of shared atomics for each row, and one without.
 WORK = Work(
@@ -92,8 +95,19 @@ def test_tables(monkeypatch, tmp_path, capsys):
     assert text.startswith("**These are estimates. Nothing below was measured on a GPU**")
     assert "| 100,000,000 | depth 8 | 2 |" in text and "80 bytes a row, so 7.5 GiB" in text
     assert "which fits A10G (24 GB), A100 (40 GB), H100 (80 GB)" in text
-    assert "GBM-perf" in text and "3.73" in text
+    assert "GBM-perf" in text and "| 3.7 |" in text
     assert str(tmp_path) in capsys.readouterr().out
+
+
+def test_the_page_knows_the_kernels_that_there_are():
+    """Of a step five launches, eleven of gradients and of a tree's beginning and end."""
+    text = (RESULTS / "gpu-model.md").read_text()
+    named = set(re.findall(r"\(`(\w+)`", text))
+    assert named and named <= ptx_cases.kernels() | {"copies"}
+    for options in gpu_model.TREES:
+        n_steps = options.get("max_depth") or options["max_leaves"] - 1
+        name = gpu_model.tree_name(options)
+        assert text.count(f"| {name} | {5 * n_steps + 11} |") == len(gpu_model.TABLE_ROWS)
 
 
 def test_one_tree(monkeypatch, capsys):

@@ -27,6 +27,8 @@ XGBOOST_VERBOSITY = xgboost.get_config()["verbosity"]
 #: round brackets is shown as it is.
 NAMES = {
     "objective": ("objective", "objective", "loss"),
+    "gamma": (None, None, None),
+    "base_score": ("base_score", "boost_from_average", None),
     "n_estimators": ("n_estimators", "n_estimators", "max_iter"),
     "learning_rate": ("learning_rate", "learning_rate", "learning_rate"),
     "max_depth": ("max_depth", "max_depth", "max_depth"),
@@ -37,6 +39,7 @@ NAMES = {
     "min_child_weight": ("min_child_weight", "min_child_weight", None),
     "min_samples_leaf": (None, "min_child_samples", "min_samples_leaf"),
     "min_split_gain": ("gamma", "min_split_gain", None),
+    "prune": ("(always)", None, None),
     "reg_lambda": ("reg_lambda", "reg_lambda", "l2_regularization"),
     "reg_alpha": ("reg_alpha", "reg_alpha", None),
     "max_delta_step": ("max_delta_step", "max_delta_step", None),
@@ -69,6 +72,23 @@ NAMES = {
     "feature_penalties": (None, "(`cegb_penalty_feature_coupled`)", None),
     "forced_splits": (None, "(`forcedsplits_filename`)", None),
     "early_stopping_rounds": ("early_stopping_rounds", "early_stopping_round", "n_iter_no_change"),
+    "min_delta": ("(`min_delta` of `EarlyStopping`)", "early_stopping_min_delta", "tol"),
+    "stopping_metric": (
+        "(`metric_name` of `EarlyStopping`)",
+        "(`first_metric_only`)",
+        None,
+    ),
+    "stopping_set": ("(`data_name` of `EarlyStopping`)", None, None),
+    "validation_fraction": (None, None, "validation_fraction"),
+    "validation_split": (None, None, None),
+    "refit": (None, None, None),
+    "warm_start": ("(`xgb_model` of `fit`)", "(`init_model` of `fit`)", "warm_start"),
+    "max_time": (None, None, None),
+    "boosting": ("booster", "boosting_type", None),
+    "rate_drop": ("(`rate_drop` 0)", "drop_rate", None),
+    "skip_drop": ("(`skip_drop` 0)", "skip_drop", None),
+    "normalize_type": ('(`normalize_type` "tree")', "xgboost_dart_mode", None),
+    "callbacks": ("(`callbacks`)", "(`callbacks` of `fit`)", None),
     "eval_metric": ("eval_metric", "(`eval_metric` of `fit`)", "scoring"),
     "class_weight": ("scale_pos_weight", "class_weight", "class_weight"),
     "importance_type": ("importance_type", "importance_type", None),
@@ -79,6 +99,10 @@ NAMES = {
     "random_state": ("random_state", "random_state", "random_state"),
     "verbose": ("verbosity", "verbosity", "verbose"),
 }
+
+
+#: Parameters of losses of numbers.
+OF_REGRESSION = {"alpha", "delta", "power"}
 
 
 def defaults(estimator):
@@ -205,7 +229,7 @@ def test_every_boosting_parameter_is_in_the_table():
     assert (
         set(NAMES)
         == set(defaults(gb.GPUBoostClassifier))
-        == {"class_weight", *defaults(gb.GPUBoostRegressor)}
+        == {"class_weight", "gamma", *defaults(gb.GPUBoostRegressor)} - OF_REGRESSION
     )
 
 

@@ -14,7 +14,7 @@ from gpuboost.benchmarks.timing import best_of
 from gpuboost.dtypes import BIN, CHUNK, HIST_STRIDE, N_CODES, PACKED, PROGRESS, ROW
 from gpuboost.kernels.cpu import split
 from gpuboost.kernels.cpu._jit import exposed
-from gpuboost.kernels.cpu.backend import RANGE_FEATURES
+from gpuboost.kernels.cpu.grower import RANGE_FEATURES
 from gpuboost.kernels.cpu.histogram import PADDING
 
 build_chunks = exposed(split.build_chunks)

@@ -53,11 +53,13 @@ class Stage:
         partition_pieces(
             np.zeros(1, np.int64),
             self.columns,
+            None,
             self.progress,
             self.nodes,
             self.pieces,
             self.rows,
             self.scratch,
+            None,
         )
         if len(self.pieces) > 1:
             self._settle()

@@ -98,11 +98,12 @@ def _check_everything(args: argparse.Namespace) -> int:
     from gpuboost.doctor.full import FullRun, Order
 
     order = Order(args.out or Path(NAME), 60 * (args.minutes or MINUTES))
-    full, interrupted = FullRun(order), False
+    full, interrupted, done = FullRun(order), False, 0
     try:
         with Progress(len(order.items), "checking", "checks") as progress:
             for check in full.run():
-                progress.advance(note=f"{check.part}: {check.name} {check.state}")
+                before, done = done, full.n_done
+                progress.advance(done - before, note=f"{check.part}: {check.name} {check.state}")
     except KeyboardInterrupt:
         interrupted = True
     full.finish()

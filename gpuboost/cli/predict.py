@@ -20,6 +20,7 @@ from gpuboost.cli.data_options import (
     without_name_warnings,
 )
 from gpuboost.data.columns import fill
+from gpuboost.data.features import ERROR, MISSING
 from gpuboost.estimators.saving import load_model
 from gpuboost.model.ensemble import ensemble_of, on_numbers
 from gpuboost.progress import Progress
@@ -97,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
         with progress, naming(args.out), open_writer(args.out, args.escape_formulas) as writer:
             for x, kept_columns in _blocks(table, columns, kept, progress):
                 writer.write(kept_columns | _predictions(model, x, methods, kept))
-                n_rows += len(x)
+                n_rows += x.shape[0]
     notes = columns.unknown_texts()
     if writer.n_formulas and not args.escape_formulas:
         notes.append(
@@ -167,23 +168,25 @@ def _columns(model: Any, table: Table, drop: list[str], voice: Voice) -> ModelCo
         extra = [name for name in table.names if name not in {*chosen, target}]
         if extra:
             voice.note(f"ignored columns: {shortened(extra)}")
-    categories = ensemble_of(model).features.categories
+    features = ensemble_of(model).features
+    unknown = getattr(model, "unknown_category", MISSING)
     formats = {} if schema is None else schema.formats
     return ModelColumns(
         chosen,
-        {chosen[f]: values for f, values in categories.items()},
+        {chosen[f]: values for f, values in features.categories.items()},
         {name: form for name, form in formats.items() if name in chosen},
         where,
-        getattr(model, "unknown_category", "missing") == "error",
+        unknown == ERROR,
+        {chosen[f]: features.features[f].number_of_new(unknown) for f in features.categories},
     )
 
 
 def _blocks(
     table: Table, columns: ModelColumns, kept: list[str], progress: Progress
-) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
+) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Rows to predict, many at a time, and the columns to keep of them.
 
-    A block is overwritten by the next.
+    A block is overwritten by the next. Rows of a sparse table are CSR matrices.
     """
     n_features = len(columns.columns)
     size = max(256, BLOCK_BYTES // (8 * n_features))
@@ -193,6 +196,10 @@ def _blocks(
     wanted, as_text = [*columns.columns, *only_kept], columns.text | set(only_kept)
     filled, parts = 0, []
     for batch in table.batches(wanted, as_text, progress.advance):
+        stored = columns.stored(batch)
+        if stored is not None:
+            yield stored, {name: batch.columns[name] for name in kept}
+            continue
         features, done = columns.features(batch), 0
         while done < batch.n_rows:
             n = min(batch.n_rows - done, size - filled)

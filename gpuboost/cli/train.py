@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from gpuboost.backend import automatic_device, n_threads
 from gpuboost.cli.common import JSON_OPTION, CliError, Options, Voice, write_json
@@ -155,7 +156,7 @@ def run(args: argparse.Namespace) -> int:
     valid, y_valid = _validation(args, data, target, schema, voice)
     if valid is None and parameters.get("early_stopping_rounds") is not None:
         raise CliError(
-            f"early_stopping_rounds needs rows to watch; {len(data.train.x)} rows are too few "
+            f"early_stopping_rounds needs rows to watch; {data.train.n_rows} rows are too few "
             "to hold some out: use --valid"
         )
     read = time.perf_counter()
@@ -226,13 +227,14 @@ def _read(
             "text": names(args.text),
             "task": args.task,
             "seed": _seed(parameters),
+            "sparse": args.model == "boost" and not _names_categories(parameters),
         }
         data = read_training(table, name, fraction=fraction, verbose=int(not args.quiet), **wanted)
         if (
             fraction
             and args.valid_fraction is None
             and data.valid is not None
-            and len(data.train.x) + len(data.valid.x) < ENOUGH_ROWS
+            and data.train.n_rows + data.valid.n_rows < ENOUGH_ROWS
         ):
             voice.tell(
                 f"fewer than {ENOUGH_ROWS} rows: none is held out, the model is trained on all"
@@ -240,7 +242,7 @@ def _read(
             data = read_training(table, name, fraction=0.0, **wanted)
     target = settle_target(data, name, args.task)
     schema = TableSchema(name, target.task, data.columns, data.formats)
-    n = len(data.train.x) + (0 if data.valid is None else len(data.valid.x))
+    n = data.train.n_rows + (0 if data.valid is None else data.valid.n_rows)
     voice.tell(f"{table.source.label}: {n:,} rows, {len(data.columns):,} features, target {name!r}")
     voice.tell(f"columns: {_columns_by_kind(data)}")
     if data.n_without_target:
@@ -252,7 +254,7 @@ def _read(
     voice.tell(f"task: {target.task}{classes}: {target.reason}{override}")
     if data.valid is not None:
         voice.tell(
-            f"held out: {len(data.valid.x):,} rows, to measure the model on (--valid-fraction "
+            f"held out: {data.valid.n_rows:,} rows, to measure the model on (--valid-fraction "
             "0 trains on all)"
         )
     if target.n_unknown:
@@ -272,13 +274,19 @@ def _validation(
 ) -> tuple[Part | None, np.ndarray | None]:
     """Rows to measure the model on: those of the table for that, or those that were held out."""
     if args.valid is None:
-        held = data.valid is not None and len(data.valid.x) > 0
+        held = data.valid is not None and data.valid.n_rows > 0
         return (data.valid, target.valid) if held else (None, None)
     with open_with_options(args.valid, args) as table:
         part, notes = read_validation(
-            table, schema, data.text, data.target_values, args.weight, int(not args.quiet)
+            table,
+            schema,
+            data.text,
+            data.target_values,
+            args.weight,
+            int(not args.quiet),
+            issparse(data.train.x),
         )
-    voice.tell(f"{args.valid}: {len(part.x):,} rows, to measure the model on")
+    voice.tell(f"{args.valid}: {part.n_rows:,} rows, to measure the model on")
     for text in notes:
         voice.note(f"{args.valid}: {text}")
     return part, codes_of(part.y, target, data, args.valid)
@@ -346,6 +354,11 @@ def _cross_validation(
         voice.tell(f"  {name} {mean:.6g} ± {spread:.2g}  ({by_fold})")
     voice.tell(f"now a model is trained on all {len(folds):,} rows")
     return {"folds": args.cv, "metrics": record, "seconds": time.perf_counter() - begin}
+
+
+def _names_categories(parameters: dict[str, Any]) -> bool:
+    """Whether some columns are to be categories, which columns of a sparse matrix cannot be."""
+    return parameters.get("categorical_features", "auto") not in ("auto", None)
 
 
 def _seed(parameters: dict[str, Any]) -> int:
@@ -422,8 +435,8 @@ def _record(
     """All facts about a training."""
     record = {
         "data": args.data,
-        "rows": len(data.train.x),
-        "valid_rows": 0 if valid is None else len(valid.x),
+        "rows": data.train.n_rows,
+        "valid_rows": 0 if valid is None else valid.n_rows,
         "rows_without_target": data.n_without_target,
         "features": len(schema.columns),
         "text_columns": list(data.text),

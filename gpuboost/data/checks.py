@@ -9,6 +9,8 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.class_weight import compute_sample_weight
 
+from gpuboost.data.columns import is_missing
+
 #: Dtypes the kernels take as they are; everything else is converted.
 NATIVE = {
     np.dtype(t)
@@ -46,8 +48,9 @@ def check_numbers(name: str, values: Any, n_rows: int) -> np.ndarray:
     """A float64 vector of finite numbers, one for each row."""
     refuse_mask(name, values)
     out = np.asarray(values)
-    if out.dtype.kind in "cmM":
+    if out.dtype.kind == "c":
         raise ValueError(f"{name} must hold real numbers; got dtype {out.dtype}")
+    refuse_times(name, out)
     if out.ndim != 1 or out.shape[0] != n_rows:
         raise ValueError(
             f"{name} must have one entry for each of the {n_rows} rows of X; got shape {out.shape}"
@@ -102,6 +105,30 @@ def refuse_mask(name: str, values: Any) -> None:
         raise ValueError(f"{name} must not have masked entries, as only X may; {n} are masked")
 
 
+def refuse_times(name: str, values: Any) -> None:
+    """Raise if targets or weights are dates or lengths of time, whose unit nobody has said."""
+    dtype = np.asarray(values).dtype
+    if dtype.kind in "mM":
+        raise ValueError(f"{name} must hold real numbers; got dtype {dtype}")
+
+
+def check_class_labels(name: str, y: Any) -> None:
+    """Raise if some labels are missing, or some are texts and others are not."""
+    labels = np.asarray(y)
+    if labels.dtype.kind != "O" or not labels.ndim or set(map(type, labels.flat)) == {str}:
+        return
+    texts = [label for label in labels.flat if isinstance(label, (str, bytes))]
+    others = [label for label in labels.flat if not isinstance(label, (str, bytes))]
+    missing = [label for label in others if is_missing(label)]
+    if missing:
+        raise ValueError(f"{name} must not have missing values; got {missing[0]!r}")
+    if texts and others:
+        raise ValueError(
+            f"{name} must hold classes of one type; got {texts[0]!r} and {others[0]!r}: make texts "
+            "or numbers of all of them"
+        )
+
+
 def check_groups(groups: Any, n_rows: int) -> np.ndarray:
     """The group of each row."""
     refuse_mask("groups", groups)
@@ -122,6 +149,15 @@ def refuse_sparse(name: str, values: Any) -> None:
         raise TypeError(
             f"{name} must be a dense array; got a sparse {type(values).__name__}: use "
             f"{name.split()[0]}.toarray()"
+        )
+
+
+def refuse_categories_of_sparse(x: Any, categorical_features: Any) -> None:
+    """Raise if columns of a sparse matrix are to be categories."""
+    if categorical_features is not None and not isinstance(categorical_features, str):
+        raise TypeError(
+            "categorical_features must be None or 'auto' for a sparse X, such as this "
+            f"{type(x).__name__}: use X.toarray(), or leave it out"
         )
 
 

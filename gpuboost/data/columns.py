@@ -7,6 +7,8 @@ numbers need none of this: ``columns_of`` returns None for them, and they are ta
 from __future__ import annotations
 
 import datetime
+import decimal
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
@@ -30,6 +32,8 @@ from gpuboost.data.times import (
 #: What columns hold. "category" is what its owner calls so, by a dtype; "empty" has no value.
 NUMBER, BOOLEAN, TEXT, CATEGORY, EMPTY = "number", "boolean", "text", "category", "empty"
 HOLDS = (NUMBER, BOOLEAN, DATE, TIME, DURATION, TEXT, CATEGORY, EMPTY)
+#: What tables of Arrow have, those of libraries that narwhals does not know, too.
+ARROW = "__arrow_c_stream__"
 #: Bytes of rows that are filled together, column by column: they stay in the second-level cache.
 STRIPE = 1 << 17
 
@@ -62,6 +66,13 @@ class Columns(ABC):
             self._levels[f] = self._find_levels(f)
         return self._levels[f]
 
+    def order_levels(self, f: int, order: np.ndarray) -> None:
+        """Put the distinct values of a column in another order, given by their places."""
+        codes, values = self.levels(f)
+        place = np.full(len(order) + 1, -1, np.int32)  # the last one is that of no value
+        place[order] = np.arange(len(order), dtype=np.int32)
+        self._levels[f] = place[codes], [values[i] for i in order.tolist()]
+
     def matrix(self) -> np.ndarray | None:
         """All columns as one matrix of numbers, if there is a short way to it."""
         return None
@@ -91,7 +102,9 @@ def columns_of(x: Any) -> Columns | None:
         return None
     if x is None or issparse(x) or device_of(x) is not None:
         return None
-    if not isinstance(x, (np.ndarray, list, tuple)) and hasattr(type(x), "columns"):
+    if not isinstance(x, (np.ndarray, list, tuple)) and (
+        hasattr(type(x), "columns") or hasattr(type(x), ARROW)
+    ):
         return FrameColumns.of(x)
     if isinstance(x, np.ma.MaskedArray):
         x = _filled(x)
@@ -176,22 +189,30 @@ class FrameColumns(Columns):
     def __init__(self, frame: Any, native: Any) -> None:
         super().__init__(native, *frame.shape)
         self.frame, self.names = frame, list(frame.columns)
-        twice = [name for i, name in enumerate(self.names) if name in self.names[:i]]
-        if twice:
-            raise ValueError(f"X has more than one column named {twice[0]!r}")
 
     @classmethod
     def of(cls, x: Any) -> FrameColumns | None:
         """Of a frame of any library that narwhals knows; None for anything else."""
         import narwhals.stable.v2 as nw  # not with the library: only frames need it
 
-        frame = nw.from_native(x, pass_through=True)
+        try:
+            frame = nw.from_native(x, pass_through=True)
+            if not isinstance(frame, nw.DataFrame) and hasattr(type(x), ARROW):
+                frame = _of_arrow(x)
+                x = frame.to_native() if isinstance(frame, nw.DataFrame) else x
+            if isinstance(frame, nw.DataFrame):
+                return cls(frame, x)
+        except nw.exceptions.DuplicateError as error:
+            twice = [line.removeprefix("- ") for line in str(error).splitlines()[1:]]
+            raise ValueError(
+                f"the columns of X must have different names; got {', '.join(twice)}"
+            ) from error
         if isinstance(frame, nw.LazyFrame):
             raise TypeError(
                 f"X is a {type(x).__module__}.{type(x).__qualname__} whose rows are not computed "
                 "yet: call its method collect(), or what makes a frame in memory of it"
             )
-        return cls(frame, x) if isinstance(frame, nw.DataFrame) else None
+        return None
 
     @cached_property
     def _dtypes(self) -> list[Any]:
@@ -199,7 +220,16 @@ class FrameColumns(Columns):
 
     @cached_property
     def _series(self) -> list[Any]:
-        return list(self.frame.iter_columns())
+        import narwhals.stable.v2 as nw
+
+        columns = list(self.frame.iter_columns())
+        if not self.frame.implementation.is_pyarrow():
+            return columns
+        # Arrow can neither filter nor look up views of texts
+        return [
+            one.cast(nw.String) if str(one.to_native().type) == "string_view" else one
+            for one in columns
+        ]
 
     def reordered(self, names: Sequence[Any]) -> FrameColumns:
         """The same columns in another order."""
@@ -261,6 +291,8 @@ class FrameColumns(Columns):
         if holds == BOOLEAN and series.dtype == nw.Boolean:
             return np.asarray(series.cast(nw.Float32).to_numpy(), np.float32)
         if holds == NUMBER and series.dtype.is_numeric():
+            if series.dtype in (nw.Int128, nw.UInt128, nw.Decimal):  # which numpy has not
+                series = series.cast(nw.Float64)
             numbers = np.asarray(series.to_numpy())
             kept = numbers.dtype.kind in "iuf" and numbers.dtype != np.float16
             return numbers if kept else np.asarray(numbers, np.float64)
@@ -275,17 +307,49 @@ class FrameColumns(Columns):
     def _find_levels(self, f: int) -> tuple[np.ndarray, list[Any]]:
         import narwhals.stable.v2 as nw
 
+        series = self._series[f]
+        if series.implementation.is_pandas() and hasattr(series.to_native(), "cat"):
+            return _levels_of_categorical(series.to_native().cat, self.called(f))
         known, series = self._known(f)
         codes = np.full(len(known), -1, np.int32)
         if not known.any():
             return codes, []
-        values = series.unique().to_list()
-        if series.dtype in (nw.String, nw.Categorical, nw.Enum) and isinstance(values[0], str):
-            places = series.replace_strict(values, list(range(len(values))), return_dtype=nw.Int32)
-            codes[known] = places.to_numpy()
-            return codes, values
+        if series.dtype in (nw.String, nw.Categorical, nw.Enum):
+            values = series.unique().to_list()
+            if isinstance(values[0], str):
+                place = list(range(len(values)))
+                places = series.replace_strict(values, place, return_dtype=nw.Int32)
+                codes[known] = places.to_numpy()
+                return codes, values
         codes[known], values = _coded(np.asarray(series.to_numpy()), self.called(f))
         return codes, values
+
+
+def _of_arrow(x: Any) -> Any:
+    """A frame of what hands out a table in Arrow's interface; ``x`` itself if it is no table."""
+    import narwhals.stable.v2 as nw
+    import pyarrow as pa
+
+    try:
+        table = pa.table(x)
+    except (TypeError, ValueError):  # a single column, say
+        return x
+    return nw.from_native(table)
+
+
+def _levels_of_categorical(column: Any, called: str) -> tuple[np.ndarray, list[Any]]:
+    """``levels`` of a categorical column of pandas, by its codes."""
+    codes = np.asarray(column.codes)
+    n_rows = np.bincount(codes[codes >= 0], minlength=len(column.categories))
+    used = np.flatnonzero(n_rows)
+    categories = column.categories if n_rows.all() else column.categories.take(used)
+    values = categories.to_numpy()
+    place = np.full(len(n_rows) + 1, -1, np.int32)  # the last one is that of no value
+    if len(values) and isinstance(values[0], str):
+        place[used] = np.arange(len(used), dtype=np.int32)
+        return place[codes], values.tolist()
+    place[used], known = _coded(values, called)
+    return place[codes], known
 
 
 def _seconds_of_series(values: Any) -> np.ndarray:
@@ -351,10 +415,10 @@ def _has_value(column: np.ndarray) -> np.ndarray:
     """Where a column has one."""
     if column.dtype.kind != "O":
         return column == column
-    return np.array([not _is_missing(value) for value in column], bool)
+    return np.array([not is_missing(value) for value in column], bool)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether an object stands for no value: None, NaN, NaT, and pandas' NA."""
     if value is None or isinstance(value, str):
         return value is None
@@ -369,14 +433,14 @@ def _coded(values: np.ndarray, called: str) -> tuple[np.ndarray, list[Any]]:
     if values.dtype.kind in "mM":
         values = np.datetime_as_string(values) if values.dtype.kind == "M" else values.astype(str)
     if values.dtype.kind == "S":
-        values = np.char.decode(values)
+        values = values.astype(object)
     if values.dtype.kind != "O":
         distinct, codes = np.unique(values, return_inverse=True)
         return codes.astype(np.int32), distinct.tolist()
     place: dict[Any, int] = {}
     try:
         codes = np.array([place.setdefault(_level(value), len(place)) for value in values])
-    except TypeError as error:
+    except (TypeError, UnicodeDecodeError) as error:
         raise ValueError(f"column {called} of X has values that are no categories: {error}") from (
             error
         )
@@ -384,12 +448,19 @@ def _coded(values: np.ndarray, called: str) -> tuple[np.ndarray, list[Any]]:
 
 
 def _level(value: Any) -> Any:
-    """A category as text or as a number."""
+    """A category as text or as a number: intervals, times and what else has a text are texts."""
     if isinstance(value, bytes):
         return value.decode()
-    if isinstance(value, (datetime.date, datetime.time, datetime.timedelta)):
-        return str(value)
-    return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, decimal.Decimal):
+        return float(value)
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, (str, numbers.Number)):
+        return value
+    hash(value)  # a category does not change
+    kind: Any = type(value)
+    if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
+        raise TypeError(f"{kind.__name__} has no text")
+    return str(value)
 
 
 # --- Python objects
@@ -425,8 +496,9 @@ def _numbers_of_objects(values: list[Any], holds: str, called: str) -> np.ndarra
         return np.array([seconds_of_object(value) for value in values], np.float64)
     try:
         return np.array([float(value) for value in values], np.float64)
-    except ValueError as error:
-        raise ValueError(
+    except (ValueError, TypeError, OverflowError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError  # as scikit-learn asks for
+        raise kind(
             f"X must hold numbers; column {called} does not ({error}): name it in "
-            "categorical_features, or make numbers of it"
+            "categorical_features, make numbers of it, or leave it out"
         ) from error

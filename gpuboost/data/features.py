@@ -19,8 +19,8 @@ import numpy as np
 from gpuboost.backend import Backend, HostBackend, device_of, on_host
 from gpuboost.data.categorical import (
     are_texts,
-    ascending,
     categorical_columns,
+    in_order,
     places,
     refuse_free_text,
 )
@@ -43,6 +43,7 @@ from gpuboost.data.target_statistics import (
     BOTH,
     PARTITION,
     TARGET,
+    RowLevels,
     TargetStatistic,
     TargetSums,
     encoding_of,
@@ -63,8 +64,10 @@ KINDS = (NUMERIC, ORDINAL, CATEGORICAL, ENCODED, SPLIT_AND_ENCODED)
 IN_SETS, WITH_STATISTIC = (CATEGORICAL, SPLIT_AND_ENCODED), (ENCODED, SPLIT_AND_ENCODED)
 #: What encodings make of categories.
 KIND_OF = {PARTITION: CATEGORICAL, TARGET: ENCODED, BOTH: SPLIT_AND_ENCODED}
-#: What is done with a category that training has not seen.
-UNKNOWN = ("missing", "error")
+#: What is done with a category that training has not seen: it is a missing value, an error, or,
+#: where trees see the means of targets, one whose mean is that of all rows.
+MISSING, ERROR, PRIOR = "missing", "error", "prior"
+UNKNOWN = (MISSING, ERROR, PRIOR)
 
 log = logging.getLogger("gpuboost")
 
@@ -93,6 +96,12 @@ class Feature:
         if self.categories is None:
             return 0
         return len(self.categories) if self.numbers is None else int(self.numbers.max()) + 1
+
+    def number_of_new(self, unknown: str) -> float:
+        """The number of categories that training has not seen."""
+        if unknown == PRIOR and self.kind in WITH_STATISTIC and self.categories is not None:
+            return float(len(self.categories))
+        return float("nan")
 
     @property
     def number_names(self) -> np.ndarray:
@@ -211,10 +220,11 @@ class FeatureMap:
 
         return replace(self, features=[renumbering(feature) for feature in self.features])
 
-    def encode(self, x: Any, unknown: str = "missing") -> Any:
+    def encode(self, x: Any, unknown: str = MISSING) -> Any:
         """The numbers of a table as a matrix: those of categories are their places.
 
-        A category not seen in training becomes NaN (missing), or an error with ``unknown="error"``.
+        A category not seen in training becomes NaN (missing), or an error with ``unknown="error"``,
+        or with ``unknown="prior"`` the place behind the last one in columns with a statistic.
         A matrix of numbers alone is returned as it is.
         """
         columns = columns_of(x)
@@ -263,7 +273,7 @@ class FeatureMap:
                     of_places[used] = numbers
             features[f] = replace(features[f], categories=categories[used], numbers=numbers)
             out = x.copy() if out is x else out
-            out[:, f] = _renumbered(column, of_places)
+            out[:, f] = _renumbered(column, of_places, len(categories))
         return replace(self, features=features), out
 
     # --- columns that are made of others
@@ -296,24 +306,33 @@ class FeatureMap:
         Statistics that tell nothing of the targets have no levels, so that trees see a constant;
         there are none of such pairs.
         """
-
-        def learn(*columns: int) -> tuple[TargetStatistic, np.ndarray]:
-            sizes = [len(self.categories[f]) for f in columns]
-            statistic, rows = sums.statistic(columns, sizes, x, host)
-            if sums.told_by(rows[:, : statistic.n_targets]):
-                return statistic, rows
-            statistic = statistic.without_levels()
-            return statistic, statistic.of_rows(x)
-
         wanted = [f for f, one in enumerate(self.features) if one.kind in WITH_STATISTIC]
-        made = [learn(f) for f in wanted]
         n_levels = {f: len(self.categories[f]) for f in wanted}
-        for a, b in pairs_to_try(n_levels, len(x), len(sums.prior)) if pairs else []:
-            pair = learn(a, b)
-            if says_more(len(pair[0].key), n_levels[a], n_levels[b]):
-                made.append(pair)
-        out = replace(self, statistics=[statistic for statistic, _ in made])
-        return out, out._with_made_columns(x, [columns for _, columns in made])
+        levels: dict[int, RowLevels] = {}
+        made: dict[tuple[int, ...], tuple[TargetStatistic, np.ndarray]] = {}
+
+        def learn_column(i: int) -> None:
+            f = wanted[i]
+            levels[f] = RowLevels.of(x, f, n_levels[f], sums.order, host)
+            made[f,] = statistic, rows = sums.statistic(levels[f], host)
+            if not sums.told_by(rows[:, : statistic.n_targets]):
+                statistic = statistic.without_levels()
+                made[f,] = statistic, np.repeat(statistic.of_rows(x[:1]), len(x), axis=0)
+
+        host.share_out(len(wanted), learn_column)
+        to_try = pairs_to_try(n_levels, len(x), len(sums.prior)) if pairs else []
+
+        def learn_pair(i: int) -> None:
+            a, b = to_try[i]
+            statistic, rows = sums.statistic(levels[a].joined(levels[b], host), host)
+            n_joint = len(statistic.key)
+            if says_more(n_joint, n_levels[a], n_levels[b]) and sums.told_by(rows):
+                made[a, b] = statistic, rows
+
+        host.share_out(len(to_try), learn_pair)
+        columns = [one for one in [*((f,) for f in wanted), *to_try] if one in made]
+        out = replace(self, statistics=[made[one][0] for one in columns])
+        return out, out._with_made_columns(x, [made[one][1] for one in columns])
 
     def expand(self, x: Any, backend: Backend) -> Any:
         """The columns that trees see, from a matrix of numbers, where it is."""
@@ -331,9 +350,11 @@ class FeatureMap:
             return x
         out = np.empty((len(x), self.n_tree_columns), x.dtype)
         out[:, : len(self)] = x
-        for f, feature in enumerate(self.features):
-            if feature.kind == SPLIT_AND_ENCODED and feature.numbers is not None:
-                out[:, f] = _renumbered(x[:, f], feature.numbers)
+        for one in self.statistics:
+            f = int(one.columns[0])
+            if len(one.columns) == 1 and self.features[f].kind == SPLIT_AND_ENCODED:
+                numbers, n_places = self.features[f].numbers, int(one.n_categories[0])
+                out[:, f] = _renumbered(x[:, f], numbers, n_places)
         for seats, columns in zip(self._made_places, made, strict=True):
             out[:, seats] = columns
         for place, part in self._part_places:
@@ -452,9 +473,10 @@ class FeatureMap:
 
     def thresholds(self) -> tuple[np.ndarray, np.ndarray]:
         """The cuts of all features, each followed by +inf, and where those of each begin."""
-        ends = np.cumsum(self.n_cuts.astype(np.int64) + 1)
-        with_ends = [part for feature in self.features for part in (feature.cuts, [np.inf])]
-        return np.concatenate(with_ends), np.concatenate([[0], ends[:-1]])
+        ends = np.cumsum(self.n_cuts, dtype=np.int64)
+        cuts = np.concatenate([np.empty(0), *(feature.cuts for feature in self.features)])
+        begins = np.concatenate([[0], ends[:-1] + np.arange(1, len(ends))])
+        return np.insert(cuts, ends, np.inf), begins
 
     def matrix(self, x: Any, backend: Backend, by_rows: bool) -> FeatureMatrix:
         """Codes of every number, one byte each, laid out as the backend likes it."""
@@ -488,7 +510,8 @@ def _learned(columns: Columns, f: int, is_categorical: bool) -> Feature:
     holds = columns.holds(f)
     if not is_categorical:
         return Feature(holds=holds)
-    categories = ascending(columns.levels(f)[1], columns.called(f))
+    categories, order = in_order(columns.levels(f)[1], columns.called(f))
+    columns.order_levels(f, order)  # places among the categories are then those of the values
     return Feature(CATEGORICAL, categories, holds=TEXT if holds == TEXT else CATEGORY)
 
 
@@ -542,7 +565,7 @@ def _category_numbers(columns: Columns, f: int, feature: Feature, unknown: str) 
     codes, values = columns.levels(f)
     categories = np.empty(0) if feature.categories is None else feature.categories
     place = places(values, categories)
-    if unknown == "error" and (place < 0).any():
+    if unknown == ERROR and (place < 0).any():
         new = [value for value, at in zip(values, place, strict=True) if at < 0]
         raise ValueError(
             f"column {columns.called(f)} of X has a category that training has not seen: "
@@ -551,15 +574,17 @@ def _category_numbers(columns: Columns, f: int, feature: Feature, unknown: str) 
     dtype = np.float32 if len(categories) < 1 << 24 else np.float64
     own = feature.numbers is None or feature.kind in WITH_STATISTIC
     number = place if own else np.asarray(feature.numbers)[place]
-    numbers = np.append(np.where(place < 0, np.nan, number), np.nan).astype(dtype)
+    of_values = np.where(place < 0, feature.number_of_new(unknown), number)
+    numbers = np.append(of_values, np.nan).astype(dtype)
     return numbers[codes]  # -1: the last one
 
 
-def _renumbered(column: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Other numbers for those in a column; NaN stays."""
-    known = ~np.isnan(column)
+def _renumbered(column: np.ndarray, numbers: np.ndarray | None, n_places: int) -> np.ndarray:
+    """The numbers of the places in a column (None: the places); NaN for those that are none."""
+    known = column < n_places
+    places = column[known].astype(np.int64)
     out = np.full(len(column), np.nan)
-    out[known] = numbers[column[known].astype(np.int64)]
+    out[known] = places if numbers is None else numbers[places]
     return out
 
 

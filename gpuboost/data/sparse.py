@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,14 @@ def dense_blocks(x: SparseRows, columns: np.ndarray) -> Iterator[np.ndarray]:
         asked = column >= 0
         block[row[asked], column[asked]] = x.data[stored][asked]
         yield block
+
+
+def take_sparse_rows(x: SparseRows, rows: np.ndarray) -> SparseRows:
+    """Some rows, given by their numbers."""
+    sizes = np.diff(x.begin)[rows]
+    begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    entries = np.repeat(x.begin[rows] - begin[:-1], sizes) + np.arange(begin[-1])
+    return replace(x, data=x.data[entries], column=x.column[entries], begin=begin)
 
 
 def dense_matrix(x: Any) -> Any:

@@ -16,8 +16,10 @@ that trees take turns in, columns together tell what each alone does not: the ro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Annotated, Any
 
@@ -26,6 +28,7 @@ import numpy as np
 from gpuboost.backend import HostBackend
 from gpuboost.config import Number
 from gpuboost.data.array_math import exact_sum
+from gpuboost.dtypes import ROW
 from gpuboost.scalar.formulas import hash32, unit_for
 
 #: How categories reach the trees: as sets of them, as the mean target of each, as both.
@@ -44,6 +47,9 @@ PAIR_ROWS, PAIR_COLUMNS = 100_000, 12
 
 #: Standard errors within which a statistic tells nothing: a column of noise is left out.
 CHANCE = 2.0
+
+#: Part of the sizes of numbers by which their sum may be off; squares that no underflow changes.
+ROUGHLY, SMALLEST_SQUARES = 1e-9, 1e-250
 
 #: Sums of fixed-point values stay below this: float64 holds them exactly.
 ROOM = 2.0**51
@@ -86,14 +92,12 @@ class TargetStatistic:
         place = np.searchsorted(self.key, key)
         place[~np.isin(key, self.key)] = len(self.key)  # where those that nobody has seen are
         weight, total = np.append(self.weight, 0.0), np.append(self.total, [0.0 * self.prior], 0)
-        return self._joined(total[place], weight[place], weight[place])
-
-    def _joined(self, total: np.ndarray, weight: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        out = np.empty((len(weight), self.n_columns), np.float32)
+        out = np.empty((len(place), self.n_columns), np.float32)
         prior = PRIOR_WEIGHT * self.prior
-        out[:, : self.n_targets] = (total + prior) / (weight[:, None] + PRIOR_WEIGHT)
+        means = (total + prior) / (weight[:, None] + PRIOR_WEIGHT)
+        out[:, : self.n_targets] = means[place]
         if len(self.columns) == 1:
-            out[:, -1] = rows
+            out[:, -1] = weight[place]
         return out
 
     def without_levels(self) -> TargetStatistic:
@@ -109,10 +113,38 @@ class TargetStatistic:
 
 
 @dataclass(frozen=True, eq=False)
+class RowLevels:
+    """The levels that training rows have of a column, or of a pair of columns."""
+
+    columns: tuple[int, ...]
+    n_categories: tuple[int, ...]
+    code: np.ndarray  # (n_rows,) int32: of the first column
+    key: np.ndarray  # (n_rows,) int64: see ``TargetStatistic.key``
+    rows: np.ndarray  # (n_counted,) int32: by level, those of a level in the order they count in
+
+    @classmethod
+    def of(
+        cls, x: np.ndarray, f: int, n_categories: int, order: np.ndarray, host: HostBackend
+    ) -> RowLevels:
+        """Of one column; ``order`` has the rows in the order in which they count."""
+        code = level_codes(x, f)
+        rows = host.sort_by_code(order, code, n_categories + 2)
+        return cls((f,), (n_categories,), code, code.astype(np.int64), rows)
+
+    def joined(self, second: RowLevels, host: HostBackend) -> RowLevels:
+        """Of this column and another one."""
+        n_categories = self.n_categories + second.n_categories
+        # by the second column they are in order already, which stays within a code of the first
+        rows = host.sort_by_code(second.rows, self.code, n_categories[0] + 2)
+        key = self.key * (n_categories[1] + 2) + second.key
+        return RowLevels(self.columns + second.columns, n_categories, self.code, key, rows)
+
+
+@dataclass(frozen=True, eq=False)
 class TargetSums:
     """Weights and targets of training rows in fixed point, and the order in which they count."""
 
-    order: np.ndarray  # (n_counted,) int64
+    order: np.ndarray  # (n_counted,) int32
     weight: np.ndarray  # (n_rows,) int64
     target: np.ndarray  # (n_rows, n_targets) int64
     weight_unit: float
@@ -135,32 +167,42 @@ class TargetSums:
             units.append(unit_for(ROOM, exact_sum(np.abs(known) * weights[counted])))
             steps = np.rint(known / units[k])
             fixed[counted, k] = np.rint(steps * weights[counted])
-        return cls(shuffled(counted, key), fixed_weight, fixed, weight_unit, np.array(units))
+        return cls(
+            shuffled(counted, key).astype(ROW), fixed_weight, fixed, weight_unit, np.array(units)
+        )
 
-    @property
+    @cached_property
     def prior(self) -> np.ndarray:
         """Mean of each target."""
         total = self.target.sum(axis=0) * self.target_unit
         return np.asarray(total / (self.weight.sum() * self.weight_unit or 1.0))
 
-    def statistic(
-        self, columns: Sequence[int], n_categories: Sequence[int], x: np.ndarray, host: HostBackend
-    ) -> tuple[TargetStatistic, np.ndarray]:
-        """The statistic of one or two columns, and what the training rows get."""
-        sources = np.array(columns, np.int32), np.array(n_categories, np.int32)
-        key = level_keys(x, *sources)
-        levels, level = np.unique(key, return_inverse=True)
-        by_level = (
-            np.zeros(len(levels), np.int64),
-            np.zeros((len(levels), len(self.prior)), np.int64),
+    @cached_property
+    def deviation(self) -> np.ndarray:
+        """Weight times (target - prior) of each row, (n_rows, n_targets)."""
+        return np.asarray(
+            self.target * self.target_unit - np.outer(self.weight * self.weight_unit, self.prior)
         )
-        before = np.zeros(len(key), np.int64), np.zeros(self.target.shape, np.int64)
-        host.ordered_sums(self.order, level, self.weight, self.target, *by_level, *before)
-        weight, total = by_level[0] * self.weight_unit, by_level[1] * self.target_unit
-        seen = by_level[0] > 0
-        statistic = TargetStatistic(*sources, levels[seen], weight[seen], total[seen], self.prior)
-        past = before[1] * self.target_unit, before[0] * self.weight_unit
-        return statistic, statistic._joined(*past, weight[level])
+
+    def statistic(self, levels: RowLevels, host: HostBackend) -> tuple[TargetStatistic, np.ndarray]:
+        """The statistic of one or two columns, and what the training rows get."""
+        prior, n_rows, is_single = self.prior, len(levels.key), len(levels.columns) == 1
+        out = np.empty((n_rows, len(prior) + is_single), np.float32)
+        means = out[:, : len(prior)]
+        if len(self.order) < n_rows:  # rows without weight get the mean of no rows
+            means[:] = PRIOR_WEIGHT * prior / PRIOR_WEIGHT
+        key, weight, total = host.ordered_means(
+            levels.rows, levels.key, self.weight, self.target,
+            (self.weight_unit, self.target_unit), PRIOR_WEIGHT * prior, PRIOR_WEIGHT, means,
+        )  # fmt: skip
+        if is_single:
+            of_codes = np.zeros(levels.n_categories[0] + 2, np.float32)
+            of_codes[key] = weight * self.weight_unit
+            out[:, -1] = of_codes[levels.code]
+        seen = weight > 0
+        sources = np.array(levels.columns, np.int32), np.array(levels.n_categories, np.int32)
+        by_level = weight[seen] * self.weight_unit, total[seen] * self.target_unit
+        return TargetStatistic(*sources, key[seen], *by_level, prior), out
 
     def told_by(self, means: np.ndarray) -> bool:
         """Whether rows that get a higher mean have a higher target, beyond chance.
@@ -169,17 +211,27 @@ class TargetSums:
         (target - prior) is this many times the root of the sum of their squares, which is its
         standard error if there is nothing to be told.
         """
-        deviation = self.target * self.target_unit - np.outer(
-            self.weight * self.weight_unit, self.prior
-        )
-        for products in (deviation * (means - self.prior)).T:
-            largest = float(np.abs(products).max(initial=0.0))
-            if largest > 0.0:
-                parts = products / largest
-                score = exact_sum(parts)
-                if score > 0.0 and score * score > CHANCE * CHANCE * exact_sum(parts * parts):
-                    return True
+        return any(map(beyond_chance, (self.deviation * (means - self.prior)).T))
+
+
+def beyond_chance(products: np.ndarray) -> bool:
+    """Whether numbers add up to more than ``CHANCE`` roots of the sum of their squares.
+
+    By exact sums, if those of numpy, whose last bits depend on the machine, leave it open.
+    """
+    score, squares = float(products.sum()), float((products * products).sum())
+    slack = ROUGHLY * float(np.abs(products).sum())
+    wanted = CHANCE * CHANCE * squares
+    if score + slack <= 0.0:
         return False
+    if math.isfinite(wanted) and wanted > SMALLEST_SQUARES:
+        if (score + slack) ** 2 < wanted * (1.0 - ROUGHLY):
+            return False
+        if score > slack and (score - slack) ** 2 > wanted * (1.0 + ROUGHLY):
+            return True
+    parts = products / float(np.abs(products).max())
+    score = exact_sum(parts)
+    return score > 0.0 and score * score > CHANCE * CHANCE * exact_sum(parts * parts)
 
 
 def target_columns(y: np.ndarray, n_classes: int) -> np.ndarray:
@@ -212,9 +264,13 @@ def level_keys(x: np.ndarray, columns: np.ndarray, n_categories: np.ndarray) -> 
     """Keys of the rows' levels, from a matrix with places of categories, or NaN."""
     key = np.zeros(len(x), np.int64)
     for f, n in zip(columns.tolist(), n_categories.tolist(), strict=True):
-        place = np.where(np.isnan(x[:, f]), -1, x[:, f]).astype(np.int64)
-        key = key * (n + 2) + place + 1
+        key = key * (n + 2) + level_codes(x, f)
     return key
+
+
+def level_codes(x: np.ndarray, f: int) -> np.ndarray:
+    """Places of the categories of a column + 1; 0 for NaN."""
+    return np.where(np.isnan(x[:, f]), -1, x[:, f]).astype(np.int32) + np.int32(1)
 
 
 def encoding_of(encoding: str, n_levels: int) -> str:

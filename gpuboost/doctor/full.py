@@ -108,6 +108,13 @@ class FullRun:
         """Whether nothing has failed."""
         return count_states(self.record["checks"])[FAILED] == 0
 
+    @property
+    def n_done(self) -> int:
+        """How many items have a result; the installation and pytest have many, and count once."""
+        many = (INSTALLATION.part, suite.PART)
+        checks = self.record["checks"]
+        return len({(c["part"], "" if c["part"] in many else c["name"]) for c in checks})
+
     def _note(self, check: Check) -> None:
         self.record["checks"].append(asdict(check) | {"detail": without_home(check.detail)})
         self._write()

@@ -18,13 +18,15 @@ from gpuboost.estimators.boosting import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.estimators.forest import RandomForestRegressor
 from gpuboost.objectives.links import IDENTITY, LOGISTIC, SOFTMAX
 from gpuboost.objectives.losses import OBJECTIVES
-from gpuboost.objectives.metrics import ROW_METRICS, AreaMetric
+from gpuboost.objectives.metrics import ROW_METRICS, AreaMetric, RowMetric
 from gpuboost.objectives.objective import Objective
 from gpuboost.training.boosting import Booster
 
 Arrays = dict[str, np.ndarray]
 #: Classes of targets of several classes.
 N_CLASSES = 4
+#: Raw scores of a row, by link; others have one.
+N_SCORES = {"softmax": N_CLASSES, "one_vs_rest": N_CLASSES, "normal": 2, "log_normal": 2}
 
 
 def _rows(n: int, n_features: int = 20) -> tuple[np.ndarray, np.ndarray]:
@@ -129,13 +131,12 @@ def gradients(objective: str, weighted: bool) -> Callable[[Any, int], Arrays]:
     return run
 
 
-def metric(name: str) -> Callable[[Any, int], Arrays]:
+def metric(one: RowMetric) -> Callable[[Any, int], Arrays]:
     """A metric over all rows."""
-    [one] = [m for m in ROW_METRICS if m.name == name]
 
     def run(backend: Any, n: int) -> Arrays:
         rng = np.random.default_rng(5)
-        n_outputs = N_CLASSES if one.reads == "softmax" else 1
+        n_outputs = N_SCORES.get(one.reads, 1)
         raw, weight = rng.normal(size=(n_outputs, n)), rng.exponential(size=n)
         y = rng.integers(0, max(2, n_outputs), size=n).astype(np.float64)
         put = backend.put
@@ -251,7 +252,7 @@ OPERATIONS: dict[str, Callable[[Any, int], Arrays]] = {
     **{f"gradients, {name}": gradients(name, False) for name in OBJECTIVES},
     "gradients, log_loss, weighted": gradients("log_loss", True),
     "gradients of groups": group_gradients,
-    **{f"metric {m.name}": metric(m.name) for m in ROW_METRICS},
+    **{f"metric {m.name} ({m.reads})": metric(m) for m in ROW_METRICS},
     "metric auc": area(False),
     "metric auc, weighted": area(True),
     "rows drawn": draws,

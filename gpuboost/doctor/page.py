@@ -66,6 +66,7 @@ def content(record: Record) -> dict[str, Any]:
         "minutes": record["seconds"] / 60,
         "ours": OURS,
         "marks": MARKS,
+        "three_digits": gpu_model.three_digits,
         "device": device,
         "warnings": warnings(record),
         "counts": count_states(checks),

@@ -70,6 +70,15 @@ def _boosting() -> dict[str, Training]:
         },
         "depth 12": {"max_depth": 12, "min_child_weight": 0.0},
     }  # fmt: skip
+    losses: dict[str, dict[str, Any]] = {
+        "absolute error": {"objective": "absolute_error"},
+        "adaptive Huber": {"objective": "adaptive_huber", "subsample": 0.6},
+        "three quantiles": {"objective": "quantile", "alpha": [0.1, 0.5, 0.9]},
+        "expectile": {"objective": "expectile", "alpha": 0.8},
+        "distribution": {"objective": "normal"},
+    }
+    for name, parameters in losses.items():
+        out[f"boosting, {name}"] = Training("GPUBoostRegressor", "values", small | parameters)
     for name, parameters in options.items():
         out[f"boosting, {name}"] = Training("GPUBoostClassifier", "two", small | parameters)
     regressor, classifier = "GPUBoostRegressor", "GPUBoostClassifier"
@@ -82,6 +91,13 @@ def _boosting() -> dict[str, Training]:
         ),
         "boosting, leaves of several outputs": Training(
             classifier, "five", small | {"multi_strategy": "vector_leaf"}
+        ),
+        "boosting, several targets": Training(regressor, "pair", small),
+        "boosting, means of targets by category": Training(
+            classifier,
+            "five",
+            small | {"categorical_features": [3, 4], "categorical_encoding": "both"},
+            categories=True,
         ),
         "boosting, nothing missing": Training(regressor, "values", small, missing=False),
         "boosting, early stopping": Training(regressor, "values", stops, eval_set=True),
@@ -103,8 +119,17 @@ def _boosting() -> dict[str, Training]:
         "interaction_constraints": [[0, 5, 17], [1, 2, 5]], "feature_weights": {0: 5.0, 3: 0.0},
         "feature_penalties": {0: 9.0, 17: 3.0}, "colsample_bytree": 0.8, "colsample_bynode": 0.7,
     }  # fmt: skip
+    root = {"feature": 5, "threshold": 0.0}
+    forced: dict[str, dict[str, Any]] = {
+        "depthwise": {"forced_splits": root | {"left": {"feature": 1, "threshold": 0.5}}},
+        "leafwise": {"forced_splits": root | {"right": {"feature": 2, "threshold": 1.0}}},
+        "symmetric": {"forced_splits": [root, {"feature": 1, "threshold": 0.5}]},
+    }
     for order, size in sizes.items():
         parameters = small | size | {"grow_policy": order}
+        out[f"boosting, forced splits, {order}"] = Training(
+            classifier, "two", parameters | forced[order]
+        )
         out[f"boosting, monotone features, {order}"] = Training(
             regressor, "values", parameters | monotone
         )

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin, clone, is_classifier
 from sklearn.utils.validation import column_or_1d
 
-from gpuboost.backend import Backend, on_host
+from gpuboost.backend import Backend, device_of, get_backend, on_host
 from gpuboost.config import Number, check_choice
 from gpuboost.data.array_math import exact_sum
-from gpuboost.data.checks import check_class_weight
+from gpuboost.data.checks import check_class_weight, refuse_mask, refuse_sparse
 from gpuboost.estimators.base import TrainedInRounds, TreesOfClasses, logarithms
 from gpuboost.estimators.classical import BaseClassical, Training
 from gpuboost.estimators.leaves import LeavesOfTrees
@@ -33,6 +35,7 @@ from gpuboost.training.any_estimator import EstimatorLearner, check_estimator, v
 from gpuboost.training.trees import TreeGrower, TreeParams
 
 DEFAULT = AdaBoostParams()
+log = logging.getLogger("gpuboost")
 
 
 class BaseAdaBoost(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, BaseClassical):
@@ -77,16 +80,13 @@ class BaseAdaBoost(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, BaseClassica
                     f"{name} is a parameter of the trees and must be {default[name]!r}, its "
                     f"default, if there is an estimator, which has its own; got {value!r}"
                 )
-        if not isinstance(self.device, str) or self.device not in ("auto", "cpu"):
-            raise ValueError(
-                "device must be 'auto' or 'cpu' if there is an estimator, which trains where it "
-                f"does; got {self.device!r}"
-            )
 
     def _fit_boosted(self, X: Any, y: Any, sample_weight: Any) -> None:
         params, tree_params = self._check_params()
         with self._unchanged_on_error():
             if y is not None:
+                refuse_mask("y", y)
+                refuse_sparse("y", y)
                 y = column_or_1d(on_host(y), warn=True)
             data = self._prepare(X, y, sample_weight)
             if self.estimator is not None and data.features.categories:
@@ -100,6 +100,12 @@ class BaseAdaBoost(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, BaseClassica
                 learner = self._learner(data, tree_params, backend)
                 boosted = boost(learner, data.y[:, 0], data.weight, params)
             self._keep(data, boosted)
+
+    def _training_backend(self, x: Any) -> Backend:
+        if self.estimator is None or self.device in ("auto", "cpu"):
+            return super()._training_backend(x)
+        say_that_an_estimator_trains_where_it_does()
+        return get_backend("cpu", self.n_jobs)
 
     def _learner(self, data: Training, params: TreeParams, backend: Backend) -> Learner:
         """What is boosted: trees, or copies of ``estimator``."""
@@ -169,7 +175,7 @@ class BaseAdaBoost(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, BaseClassica
             return super()._predict(x, finish)
         x = self.check_rows(x)
         with self._backend(x) as backend:
-            return finish(backend, backend.put(self._votes(x)[-1]))
+            return finish(backend, beside(x, self._votes(x)[-1], backend))
 
     def _staged(self, x: Any, finish: Callable[[Backend, Any], Any]) -> Iterator[Any]:
         if not self._others:
@@ -178,7 +184,7 @@ class BaseAdaBoost(SequenceOfTrees, LeavesOfTrees, TrainedInRounds, BaseClassica
         x = self.check_rows(x)
         with self._backend(x) as backend:
             for raw in self._votes(x):
-                yield finish(backend, backend.put(raw))
+                yield finish(backend, beside(x, raw, backend))
 
     def _splitter_of_trees(self) -> str:
         return self._splitter
@@ -224,6 +230,20 @@ def own_trees(members: list[Any], n_channels: int) -> list[Tree]:
             return []
         trees.append(ensemble.trees[0])
     return trees
+
+
+def beside(x: Any, raw: np.ndarray, backend: Backend) -> Any:
+    """Scores of the host, where the rows are that they are about."""
+    return raw if device_of(x) is None else backend.put(raw)
+
+
+@cache
+def say_that_an_estimator_trains_where_it_does() -> None:
+    """Log it, once in a process."""
+    log.info(
+        "the estimator that AdaBoost boosts trains where it does, and its weights are computed on "
+        "the CPU, whatever device says: the model is the same"
+    )
 
 
 class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
@@ -299,7 +319,8 @@ class AdaBoostClassifier(TreesOfClasses, BaseAdaBoost):
         Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Device for training; the model does not depend on it. "auto" means the CPU. With "cuda",
-        trees with ``splitter="exact"`` are still grown on the CPU.
+        trees with ``splitter="exact"`` are still grown on the CPU, and an ``estimator`` trains
+        where it does.
     n_jobs : int or None, default=None
         Number of threads. None and -1 mean all cores, and so does any number above the number of
         cores. The model does not depend on it.
@@ -605,7 +626,8 @@ class AdaBoostRegressor(RegressorMixin, BaseAdaBoost):
         Whether values that a sparse matrix does not store are missing values instead of zeros.
     device : {"auto", "cpu", "cuda", "cuda:N"}, default="auto"
         Device for training; the model does not depend on it. "auto" means the CPU. With "cuda",
-        trees with ``splitter="exact"`` are still grown on the CPU.
+        trees with ``splitter="exact"`` are still grown on the CPU, and an ``estimator`` trains
+        where it does.
     n_jobs : int or None, default=None
         Number of threads. None and -1 mean all cores, and so does any number above the number of
         cores. The model does not depend on it.

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, is_classifier, is_regressor
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
@@ -30,13 +30,16 @@ from gpuboost.backend import (
 from gpuboost.config import check_choice, check_flag
 from gpuboost.data.categorical import check_categorical_features
 from gpuboost.data.checks import (
+    check_class_labels,
+    refuse_categories_of_sparse,
     refuse_mask,
     refuse_sparse,
+    refuse_times,
     to_native,
 )
 from gpuboost.data.columns import NUMBER, TEXT, Columns, FrameColumns, columns_of, plain_matrix
 from gpuboost.data.date_parts import check_date_features
-from gpuboost.data.features import UNKNOWN, FeatureMap
+from gpuboost.data.features import ERROR, MISSING, FeatureMap
 from gpuboost.data.sparse import dense_matrix, sparse_rows
 from gpuboost.model.checks import check_ensemble
 from gpuboost.model.ensemble import Ensemble, ensemble_of
@@ -89,6 +92,8 @@ class BaseTrees(BaseEstimator):
     table_: Annotated[TableSchema, SOMETIMES]  # of the file that the model was trained on
     #: How an estimator may combine its trees: ``combine``, ``vote`` and ``shares`` of the ensemble.
     _combines: ClassVar[tuple[tuple[str, bool, bool], ...]]
+    #: Values of ``unknown_category``.
+    _unknown: ClassVar[tuple[str, ...]] = (MISSING, ERROR)
 
     def _keep_parameters(self, arguments: Mapping[str, Any]) -> None:
         """Put the arguments of a constructor on the estimator, under their names."""
@@ -148,7 +153,7 @@ class BaseTrees(BaseEstimator):
         check_date_features(self.date_features)
         if "categorical_features" in self._get_param_names():
             check_categorical_features(self.categorical_features)
-            check_choice("unknown_category", self.unknown_category, UNKNOWN)
+            check_choice("unknown_category", self.unknown_category, self._unknown)
 
     def _check_fitted(self) -> None:
         """Raise ModelFormatError unless the fitted attributes belong together."""
@@ -410,6 +415,12 @@ class BaseTrees(BaseEstimator):
         refuse_mask("y", y)
         refuse_sparse("y", y)
         y = on_host(y)
+        if is_regressor(self):
+            refuse_times("y", y)
+        else:
+            check_class_labels("y", y)
+        if issparse(x):
+            refuse_categories_of_sparse(x, categorical_features)
         columns = columns_of(x)
         if device_of(x) is not None:
             x, y = self._validate_on_device(x, y, reset=True, **options)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
 from gpuboost.backend import Backend, on_host
 from gpuboost.config import RANGES, BoostParams
@@ -31,6 +32,7 @@ from gpuboost.estimators.outputs import (
 )
 from gpuboost.model.ensemble import ensemble_of
 from gpuboost.objectives.losses import OBJECTIVES
+from gpuboost.objectives.regression import REGRESSION
 
 DEFAULT = BoostParams()
 
@@ -40,13 +42,34 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
 
     Parameters
     ----------
-    objective : {"squared_error"}, default="squared_error"
-        Loss to minimize.
+    objective : str, default="squared_error"
+        Loss to minimize: "squared_error", "absolute_error", "huber", "adaptive_huber",
+        "pseudo_huber", "log_cosh", "quantile" or "expectile"; for counts and amounts "poisson",
+        "gamma" or "tweedie", whose prediction is e to the raw score; for shares and probabilities
+        "cross_entropy", whose raw score is log odds; for the whole distribution of y "normal" or
+        "log_normal", by natural gradients.
+    alpha : float, list of float or None, default=None
+        Level of the quantile or expectile, from 0 to 1; None means 0.5. With
+        ``objective="quantile"`` a list of levels in ascending order: predictions are then
+        (n_samples, n_levels), and never cross. With
+        ``objective="adaptive_huber"``, the share of the rows whose residuals are not cut off in an
+        iteration; None means 0.9. Other losses have no alpha.
+    delta : float or None, default=None
+        Size of the residuals from which ``objective="huber"`` and ``"pseudo_huber"`` grow like the
+        absolute error; None means 1. Other losses have no delta.
+    power : float or None, default=None
+        With ``objective="tweedie"``, the power of the mean that the variance is proportional to,
+        between 1 and 2; None means 1.5. Other losses have no power.
+    base_score : float or array-like, default=None
+        Raw score before the first tree, or one for each output or class: a value of y, or its
+        logarithm where the prediction is e to the raw score. None means the constant with the
+        lowest loss.
     n_estimators : int, default=100
         Number of boosting iterations. For several classes or outputs, one tree for each is grown
         in each iteration.
-    learning_rate : float, default=0.1
-        Step size: every leaf value is multiplied by it.
+    learning_rate : float, list of float, or callable, default=0.1
+        Step size: every leaf value is multiplied by it. A list has a number for each iteration; a
+        function is called with the number of the iteration, counted from 0.
     max_depth : int or None, default=None
         Maximum depth of a tree. None means 6, or no limit with ``grow_policy="leafwise"``.
     max_leaves : int or None, default=None
@@ -56,9 +79,11 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         Number of leaves that leaf-wise growth splits at once: those with the highest gains. Values
         above 1 need fewer steps, which is faster on a GPU; the last leaves may differ from those of
         one-by-one growth.
-    grow_policy : {"depthwise", "leafwise", "symmetric"}, default="depthwise"
+    grow_policy : {"auto", "depthwise", "leafwise", "symmetric"}, default="auto"
         "depthwise": level by level. "leafwise": the leaf with the highest gain first. "symmetric":
-        the same split for all nodes of a level (oblivious trees).
+        the same split for all nodes of a level (oblivious trees). "auto": "symmetric" with early
+        stopping if ``n_estimators * learning_rate`` is at least 50 and neither ``max_leaves`` nor
+        ``forced_splits`` is given, and "depthwise" otherwise.
     max_bins : int, default=256
         Maximum number of bins per feature, from 2 to 256. One bin is reserved for missing values,
         so 256 means 255 bins for values.
@@ -71,6 +96,10 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         minus that of the node, without the factor 1/2 of some textbooks: this is XGBoost's
         ``gamma`` and LightGBM's ``min_split_gain``. With symmetric growth, the minimum of the
         summed gains of a level.
+    prune : bool, default=False
+        Whether ``min_split_gain`` prunes grown trees from the bottom, as in the XGBoost paper,
+        instead of ending their growth: a split with a low gain then stays if one below it has a
+        higher one. Not for symmetric growth.
     reg_lambda : float, default=1.0
         L2 regularization of leaf values.
     reg_alpha : float, default=0.0
@@ -105,9 +134,10 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         Columns of categories: their numbers, names or a mask; None for no column. "auto": columns
         of a frame that hold text or have a dtype of categories, and columns of text of other
         tables. Categories are text or numbers.
-    unknown_category : {"missing", "error"}, default="missing"
+    unknown_category : {"missing", "error", "prior"}, default="missing"
         What a category is in rows to predict that training has not seen: a missing value, or an
-        error.
+        error. With "prior" its mean target is that of all training rows, in columns of which trees
+        see mean targets (``categorical_encoding``); in others it is a missing value.
     cat_smooth : float, default=10.0
         Smoothing of the order in which categories are put into sets, gradient / (hessian +
         cat_smooth): higher values move categories with few rows to the middle.
@@ -157,13 +187,55 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         their gain; one that would leave a side with too few rows or too little weight, or break a
         monotonic constraint, is left out, with those below it. Their features are in every tree.
     early_stopping_rounds : int or None, default=None
-        Stop training when the last metric on the last evaluation set has not improved for this many
-        iterations. Predictions then use the best iteration. None means no early stopping.
+        Stop training when a metric has not improved for this many iterations: by default the last
+        metric on the last evaluation set. Predictions then use the best iteration. None means no
+        early stopping.
+    min_delta : float, default=0.0
+        How much better than the best one so far a score must be to count as an improvement, for
+        early stopping.
+    stopping_metric, stopping_set : str or None, default=None
+        Names of the metric and of the evaluation set that decide on early stopping, as in
+        ``evals_result_``. None means the last one.
+    validation_fraction : float or None, default=None
+        Share of the training rows that is held out and takes the place of an evaluation set, with
+        the name "validation". None means that all rows are trained on.
+    validation_split : {"random", "last"}, default="random"
+        Which rows ``validation_fraction`` holds out. "random": a random choice, of classes the same
+        share of each, or whole groups if ``fit`` is given ``groups``. "last": those behind all
+        others, for rows in the order of time.
+    refit : bool, default=False
+        Whether to train again on all rows after early stopping with ``validation_fraction``, for as
+        many iterations as were best, times the ratio of the numbers of rows. ``evals_result_`` and
+        ``best_score_`` are those of the first training.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the model that is there, if there is one, until it has
+        ``n_estimators`` iterations. With the same data and parameters the model is the one that
+        all iterations at once give, bit for bit.
+    max_time : float or None, default=None
+        Seconds after which no further iteration begins; there is one at least. The number of
+        iterations, ``n_estimators_``, then depends on the machine.
+    boosting : {"gbtree", "dart"}, default="gbtree"
+        "gbtree": every tree follows all earlier ones. "dart": every iteration leaves some earlier
+        ones out, which share their weight with the new trees afterwards (dropouts). Without early
+        stopping and ``oob_score``, as the trees of an iteration change later.
+    rate_drop : float, default=0.1
+        With "dart", the probability with which each earlier iteration is left out.
+    skip_drop : float, default=0.5
+        With "dart", the probability with which an iteration leaves none out.
+    normalize_type : {"tree", "forest"}, default="tree"
+        With "dart", the weight of the new trees when k iterations were left out. "tree":
+        1 / (k + learning_rate), the others are multiplied by k / (k + learning_rate). "forest":
+        1 / (1 + learning_rate) for all of them.
+    callbacks : list of Callback or None, default=None
+        Objects that are called before and after each iteration: ``gpuboost.Checkpoint``,
+        ``gpuboost.OptunaPruning`` or classes derived from ``gpuboost.Callback``.
     eval_metric : str, callable or list, default=None
-        Metrics that are computed on the evaluation sets: "rmse", "mae", functions, scikit-learn
-        scorers, or a list of these. A function is called as ``metric(y, prediction)``; lower is
-        better unless it has an attribute ``greater_is_better`` that is True. If it has an argument
-        ``sample_weight``, it gets the weights of the evaluation set. None means the objective.
+        Metrics that are computed on the evaluation sets: "rmse", "mae", "mape", "rmsle", the one of
+        the objective (such as "quantile" or "poisson_deviance"), functions, scikit-learn scorers,
+        or a list of these. A function is called as ``metric(y, prediction)``; lower is better
+        unless it has an attribute ``greater_is_better`` that is True, or is a score of
+        ``sklearn.metrics``. If it has an argument ``sample_weight``, it gets the weights of the
+        evaluation set. None means the objective.
     importance_type : {"gain", "split", "cover"}, default="gain"
         What ``feature_importances_`` sums over the splits on a feature: their gains, their number,
         or the weight of the rows that they split.
@@ -217,14 +289,19 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
     True
     """
 
-    _objectives = ("squared_error",)
+    _objectives = tuple(objective.name for objective in REGRESSION)
+    _loss_parameters = ("alpha", "delta", "power")
 
     def __init__(
         self,
         *,
         objective: str = "squared_error",
+        alpha: Any = None,
+        delta: float | None = None,
+        power: float | None = None,
+        base_score: Any = None,
         n_estimators: int = DEFAULT.n_estimators,
-        learning_rate: float = DEFAULT.learning_rate,
+        learning_rate: Any = DEFAULT.learning_rate,
         max_depth: int | None = DEFAULT.max_depth,
         max_leaves: int | None = DEFAULT.max_leaves,
         leaves_per_step: int = DEFAULT.leaves_per_step,
@@ -233,6 +310,7 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         min_child_weight: float = DEFAULT.min_child_weight,
         min_samples_leaf: int = DEFAULT.min_samples_leaf,
         min_split_gain: float = DEFAULT.min_split_gain,
+        prune: bool = DEFAULT.prune,
         reg_lambda: float = DEFAULT.reg_lambda,
         reg_alpha: float = DEFAULT.reg_alpha,
         max_delta_step: float = DEFAULT.max_delta_step,
@@ -257,6 +335,19 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         feature_penalties: Any = None,
         forced_splits: Any = None,
         early_stopping_rounds: int | None = DEFAULT.early_stopping_rounds,
+        min_delta: float = DEFAULT.min_delta,
+        stopping_metric: str | None = DEFAULT.stopping_metric,
+        stopping_set: str | None = DEFAULT.stopping_set,
+        validation_fraction: float | None = DEFAULT.validation_fraction,
+        validation_split: str = DEFAULT.validation_split,
+        refit: bool = DEFAULT.refit,
+        warm_start: bool = False,
+        max_time: float | None = DEFAULT.max_time,
+        boosting: str = DEFAULT.boosting,
+        rate_drop: float = DEFAULT.rate_drop,
+        skip_drop: float = DEFAULT.skip_drop,
+        normalize_type: str = DEFAULT.normalize_type,
+        callbacks: Any = None,
         eval_metric: Any = None,
         importance_type: str = "gain",
         date_features: Any = None,
@@ -278,6 +369,10 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         eval_X: Any = None,
         eval_y: Any = None,
         groups: Any = None,
+        eval_names: Any = None,
+        base_margin: Any = None,
+        eval_base_margin: Any = None,
+        init_model: Any = None,
     ) -> GPUBoostRegressor:
         """Fit the model.
 
@@ -301,7 +396,18 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
             The same sets as ``eval_set`` would have, X and y apart, so that a pipeline can
             transform X: ``Pipeline(steps, transform_input=["eval_X"])``. A tuple has several sets.
         groups : array-like of shape (n_samples,), default=None
-            Group of each row. With ``subsample`` below 1, the rows of a group are drawn together.
+            Group of each row. With ``subsample`` below 1, the rows of a group are drawn together;
+            with ``validation_fraction``, they are held out together.
+        eval_names : list of str, default=None
+            Names of the evaluation sets in ``evals_result_``; None means "validation_0", ...
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_scores), default=None
+            Raw scores that training begins with, instead of a constant. Predictions need those of
+            their rows, too.
+        eval_base_margin : list of array-like, default=None
+            The same for each evaluation set.
+        init_model : estimator, Ensemble, str or path-like, default=None
+            A model whose iterations come before those of this training, which adds
+            ``n_estimators`` to them: a fitted estimator, its ``ensemble_``, or a model file.
 
         Returns
         -------
@@ -315,33 +421,94 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
                 X, y, lambda y: check_weight(on_host(sample_weight), len(y))
             )
             y = check_targets("y", y, len(X))
+            objective.check_targets("y", y)
             pairs = eval_pairs(eval_set, eval_X, eval_y)
             n_outputs = len(np.atleast_2d(y))
             evals = self._check_evals(pairs, eval_sample_weight, features, params, n_outputs)
             units = self._row_units(groups, len(X), params)
-            fitted = self._fit_boosting(
-                X, features, y, weight, evals, objective, None, params, row_units=units
+            control, params = self._fit_control(
+                params,
+                y,
+                weight,
+                None,
+                n_outputs,
+                evals,
+                groups,
+                eval_names,
+                base_margin,
+                eval_base_margin,
+                init_model,
+            )
+            fitted = self._fit_and_refit(
+                X, features, y, weight, evals, objective, None, params, units, control
             )
             self._set_fitted(*fitted, params)
         return self
 
     def _check_eval_y(self, name: str, y: Any, n_rows: int, n_outputs: int) -> np.ndarray:
-        return check_targets(name, y, n_rows, n_outputs)
+        y = check_targets(name, y, n_rows, n_outputs)
+        self._named_objective().check_targets(name, y)
+        return y
 
-    def predict(self, X: Any) -> Any:
+    def predict(
+        self, X: Any, *, base_margin: Any = None, iteration_range: tuple[int, int] | None = None
+    ) -> Any:
         """Predict targets.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict, as in ``fit``; the result is where they are.
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_scores), default=None
+            Raw scores of the rows that are added to those of the model, as in ``fit``.
+        iteration_range : tuple (begin, end), default=None
+            Use the iterations from ``begin`` up to but not including ``end``, counted from 0. None
+            means all, or up to the best one after early stopping.
 
         Returns
         -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        ndarray of shape (n_samples,), (n_samples, n_outputs) or (n_samples, n_quantiles)
             Predictions.
         """
-        return self._predict(X, self._from_raw)
+        return self._predict_rounds(X, self._from_raw, base_margin, iteration_range)
+
+    def predict_dist(self, X: Any) -> Any:
+        """Predict the distribution of the target, with ``objective="normal"`` or ``"log_normal"``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict, as in ``fit``.
+
+        Returns
+        -------
+        scipy.stats distribution
+            A frozen distribution of n_samples targets: ``mean()``, ``std()``, ``ppf(0.9)`` (the
+            quantile), ``pdf(y)``, ``cdf(y)``, ``interval(0.8)`` and more.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from gpuboost import GPUBoostRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = GPUBoostRegressor(objective="normal", n_estimators=20, max_depth=3).fit(X, y)
+        >>> low, high = model.predict_dist(X).interval(0.8)
+        >>> bool(0.7 < ((low < y) & (y < high)).mean() < 0.95)
+        True
+        """
+        check_is_fitted(self)
+        name = ensemble_of(self).link.name
+        if name not in ("normal", "log_normal"):
+            raise AttributeError(
+                "predict_dist is there for objective='normal' and 'log_normal', not for "
+                f"{self.objective!r}"
+            )
+        from scipy import stats  # takes a while, and nothing else needs it
+
+        mean, log_scale = on_host(self._predict(X, scores_by_row)).T
+        if name == "normal":
+            return stats.norm(loc=mean, scale=np.exp(log_scale))
+        return stats.lognorm(s=np.exp(log_scale), scale=np.exp(mean))
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """Predict targets after each round.
@@ -367,14 +534,25 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
 
     Parameters
     ----------
-    objective : {"log_loss", "exponential"}, default="log_loss"
-        Loss to minimize. "exponential" is the loss of AdaBoost, for two classes only; it is more
-        sensitive to wrong labels.
+    objective : {"log_loss", "one_vs_rest", "focal", "exponential"}, default="log_loss"
+        Loss to minimize. "one_vs_rest": log loss of each class against all others, whose
+        probabilities are then divided by their sum; the same as "log_loss" for two classes. For
+        two classes only: "focal", log loss that rows with a clear answer count less in, and
+        "exponential", the loss of AdaBoost, which is more sensitive to wrong labels.
+    gamma : float or None, default=None
+        With ``objective="focal"``, the power of the probability of the wrong class that the log
+        loss is multiplied by; 0 is log loss, None means 2. Other losses have no gamma. (XGBoost's
+        ``gamma`` is called ``min_split_gain`` here.)
+    base_score : float or array-like, default=None
+        Raw score before the first tree, or one for each class or label: log odds of the second
+        of two classes. None means the constant with the
+        lowest loss.
     n_estimators : int, default=100
         Number of boosting iterations. For several classes or outputs, one tree for each is grown
         in each iteration.
-    learning_rate : float, default=0.1
-        Step size: every leaf value is multiplied by it.
+    learning_rate : float, list of float, or callable, default=0.1
+        Step size: every leaf value is multiplied by it. A list has a number for each iteration; a
+        function is called with the number of the iteration, counted from 0.
     max_depth : int or None, default=None
         Maximum depth of a tree. None means 6, or no limit with ``grow_policy="leafwise"``.
     max_leaves : int or None, default=None
@@ -384,9 +562,11 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         Number of leaves that leaf-wise growth splits at once: those with the highest gains. Values
         above 1 need fewer steps, which is faster on a GPU; the last leaves may differ from those of
         one-by-one growth.
-    grow_policy : {"depthwise", "leafwise", "symmetric"}, default="depthwise"
+    grow_policy : {"auto", "depthwise", "leafwise", "symmetric"}, default="auto"
         "depthwise": level by level. "leafwise": the leaf with the highest gain first. "symmetric":
-        the same split for all nodes of a level (oblivious trees).
+        the same split for all nodes of a level (oblivious trees). "auto": "symmetric" with early
+        stopping if ``n_estimators * learning_rate`` is at least 50 and neither ``max_leaves`` nor
+        ``forced_splits`` is given, and "depthwise" otherwise.
     max_bins : int, default=256
         Maximum number of bins per feature, from 2 to 256. One bin is reserved for missing values,
         so 256 means 255 bins for values.
@@ -399,6 +579,10 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         minus that of the node, without the factor 1/2 of some textbooks: this is XGBoost's
         ``gamma`` and LightGBM's ``min_split_gain``. With symmetric growth, the minimum of the
         summed gains of a level.
+    prune : bool, default=False
+        Whether ``min_split_gain`` prunes grown trees from the bottom, as in the XGBoost paper,
+        instead of ending their growth: a split with a low gain then stays if one below it has a
+        higher one. Not for symmetric growth.
     reg_lambda : float, default=1.0
         L2 regularization of leaf values.
     reg_alpha : float, default=0.0
@@ -434,9 +618,10 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         Columns of categories: their numbers, names or a mask; None for no column. "auto": columns
         of a frame that hold text or have a dtype of categories, and columns of text of other
         tables. Categories are text or numbers.
-    unknown_category : {"missing", "error"}, default="missing"
+    unknown_category : {"missing", "error", "prior"}, default="missing"
         What a category is in rows to predict that training has not seen: a missing value, or an
-        error.
+        error. With "prior" its mean target is that of all training rows, in columns of which trees
+        see mean targets (``categorical_encoding``); in others it is a missing value.
     cat_smooth : float, default=10.0
         Smoothing of the order in which categories are put into sets, gradient / (hessian +
         cat_smooth): higher values move categories with few rows to the middle.
@@ -486,16 +671,58 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         their gain; one that would leave a side with too few rows or too little weight, or break a
         monotonic constraint, is left out, with those below it. Their features are in every tree.
     early_stopping_rounds : int or None, default=None
-        Stop training when the last metric on the last evaluation set has not improved for this many
-        iterations. Predictions then use the best iteration. None means no early stopping.
+        Stop training when a metric has not improved for this many iterations: by default the last
+        metric on the last evaluation set. Predictions then use the best iteration. None means no
+        early stopping.
+    min_delta : float, default=0.0
+        How much better than the best one so far a score must be to count as an improvement, for
+        early stopping.
+    stopping_metric, stopping_set : str or None, default=None
+        Names of the metric and of the evaluation set that decide on early stopping, as in
+        ``evals_result_``. None means the last one.
+    validation_fraction : float or None, default=None
+        Share of the training rows that is held out and takes the place of an evaluation set, with
+        the name "validation". None means that all rows are trained on.
+    validation_split : {"random", "last"}, default="random"
+        Which rows ``validation_fraction`` holds out. "random": a random choice, of classes the same
+        share of each, or whole groups if ``fit`` is given ``groups``. "last": those behind all
+        others, for rows in the order of time.
+    refit : bool, default=False
+        Whether to train again on all rows after early stopping with ``validation_fraction``, for as
+        many iterations as were best, times the ratio of the numbers of rows. ``evals_result_`` and
+        ``best_score_`` are those of the first training.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the model that is there, if there is one, until it has
+        ``n_estimators`` iterations. With the same data and parameters the model is the one that
+        all iterations at once give, bit for bit.
+    max_time : float or None, default=None
+        Seconds after which no further iteration begins; there is one at least. The number of
+        iterations, ``n_estimators_``, then depends on the machine.
+    boosting : {"gbtree", "dart"}, default="gbtree"
+        "gbtree": every tree follows all earlier ones. "dart": every iteration leaves some earlier
+        ones out, which share their weight with the new trees afterwards (dropouts). Without early
+        stopping and ``oob_score``, as the trees of an iteration change later.
+    rate_drop : float, default=0.1
+        With "dart", the probability with which each earlier iteration is left out.
+    skip_drop : float, default=0.5
+        With "dart", the probability with which an iteration leaves none out.
+    normalize_type : {"tree", "forest"}, default="tree"
+        With "dart", the weight of the new trees when k iterations were left out. "tree":
+        1 / (k + learning_rate), the others are multiplied by k / (k + learning_rate). "forest":
+        1 / (1 + learning_rate) for all of them.
+    callbacks : list of Callback or None, default=None
+        Objects that are called before and after each iteration: ``gpuboost.Checkpoint``,
+        ``gpuboost.OptunaPruning`` or classes derived from ``gpuboost.Callback``.
     eval_metric : str, callable or list, default=None
-        Metrics that are computed on the evaluation sets: "logloss", "exponential", "error" and
-        "auc" for two classes, "mlogloss" and "merror" for more, functions, scikit-learn scorers, or
-        a list of these. A function is called as ``metric(y, probability)``, where y contains
-        positions in ``classes_``, and the probabilities are those of the second of two classes,
-        shape (n_samples,), or of all classes, shape (n_samples, n_classes). Lower is better unless
-        it has an attribute ``greater_is_better`` that is True. If it has an argument
-        ``sample_weight``, it gets the weights of the evaluation set. None means the objective.
+        Metrics that are computed on the evaluation sets: "logloss", "exponential", "error", "auc"
+        and, with its objective, "focal" for two classes, "mlogloss" and "merror" for more,
+        functions, scikit-learn scorers, or a list of these. A function is called as
+        ``metric(y, probability)``, where y contains positions in ``classes_``, and the
+        probabilities are those of the second of two classes, shape (n_samples,), or of all classes,
+        shape (n_samples, n_classes). Lower is better unless it has an attribute
+        ``greater_is_better`` that is True, or is a score of ``sklearn.metrics``. If it has an
+        argument ``sample_weight``, it gets the weights of the evaluation set. None means the
+        objective.
     class_weight : dict, list of dict, "balanced" or None, default=None
         Weights of the classes, multiplied with ``sample_weight``; a list has one entry for each
         output.
@@ -554,14 +781,17 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
     True
     """
 
-    _objectives = ("log_loss", "exponential")
+    _objectives = ("log_loss", "one_vs_rest", "focal", "exponential")
+    _loss_parameters = ("gamma",)
 
     def __init__(
         self,
         *,
         objective: str = "log_loss",
+        gamma: float | None = None,
+        base_score: Any = None,
         n_estimators: int = DEFAULT.n_estimators,
-        learning_rate: float = DEFAULT.learning_rate,
+        learning_rate: Any = DEFAULT.learning_rate,
         max_depth: int | None = DEFAULT.max_depth,
         max_leaves: int | None = DEFAULT.max_leaves,
         leaves_per_step: int = DEFAULT.leaves_per_step,
@@ -570,6 +800,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         min_child_weight: float = DEFAULT.min_child_weight,
         min_samples_leaf: int = DEFAULT.min_samples_leaf,
         min_split_gain: float = DEFAULT.min_split_gain,
+        prune: bool = DEFAULT.prune,
         reg_lambda: float = DEFAULT.reg_lambda,
         reg_alpha: float = DEFAULT.reg_alpha,
         max_delta_step: float = DEFAULT.max_delta_step,
@@ -594,6 +825,19 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         feature_penalties: Any = None,
         forced_splits: Any = None,
         early_stopping_rounds: int | None = DEFAULT.early_stopping_rounds,
+        min_delta: float = DEFAULT.min_delta,
+        stopping_metric: str | None = DEFAULT.stopping_metric,
+        stopping_set: str | None = DEFAULT.stopping_set,
+        validation_fraction: float | None = DEFAULT.validation_fraction,
+        validation_split: str = DEFAULT.validation_split,
+        refit: bool = DEFAULT.refit,
+        warm_start: bool = False,
+        max_time: float | None = DEFAULT.max_time,
+        boosting: str = DEFAULT.boosting,
+        rate_drop: float = DEFAULT.rate_drop,
+        skip_drop: float = DEFAULT.skip_drop,
+        normalize_type: str = DEFAULT.normalize_type,
+        callbacks: Any = None,
         eval_metric: Any = None,
         class_weight: Any = None,
         importance_type: str = "gain",
@@ -616,6 +860,10 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         eval_X: Any = None,
         eval_y: Any = None,
         groups: Any = None,
+        eval_names: Any = None,
+        base_margin: Any = None,
+        eval_base_margin: Any = None,
+        init_model: Any = None,
     ) -> GPUBoostClassifier:
         """Fit the model.
 
@@ -640,7 +888,18 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
             The same sets as ``eval_set`` would have, X and y apart, so that a pipeline can
             transform X: ``Pipeline(steps, transform_input=["eval_X"])``. A tuple has several sets.
         groups : array-like of shape (n_samples,), default=None
-            Group of each row. With ``subsample`` below 1, the rows of a group are drawn together.
+            Group of each row. With ``subsample`` below 1, the rows of a group are drawn together;
+            with ``validation_fraction``, they are held out together.
+        eval_names : list of str, default=None
+            Names of the evaluation sets in ``evals_result_``; None means "validation_0", ...
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_scores), default=None
+            Raw scores that training begins with, instead of a constant. Predictions need those of
+            their rows, too.
+        eval_base_margin : list of array-like, default=None
+            The same for each evaluation set.
+        init_model : estimator, Ensemble, str or path-like, default=None
+            A model whose iterations come before those of this training, which adds
+            ``n_estimators`` to them: a fitted estimator, its ``ensemble_``, or a model file.
 
         Returns
         -------
@@ -660,12 +919,13 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
             else:
                 codes, classes = check_labels("y", y, len(X)), labels_as_classes(y)
             n_classes = len(classes[0])
-            if n_classes > 2 and self.objective == "exponential":
+            if n_classes > 2 and self.objective in ("exponential", "focal"):
+                others = " or AdaBoostClassifier" if self.objective == "exponential" else ""
                 raise ValueError(
-                    f"objective='exponential' is for two classes, y has {n_classes}; use "
-                    "objective='log_loss' or AdaBoostClassifier"
+                    f"objective={self.objective!r} is for two classes, y has {n_classes}; use "
+                    f"objective='log_loss'{others}"
                 )
-            objective = binary if n_classes == 2 else OBJECTIVES["multi_log_loss"]
+            objective = binary if n_classes == 2 else OBJECTIVES[f"multi_{self.objective}"]
             if n_classes == 1:
                 objective = replace(OBJECTIVES["one_class"], metric=binary.metric)
             pairs = eval_pairs(eval_set, eval_X, eval_y)
@@ -675,7 +935,20 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
             units = self._row_units(
                 groups, len(X), params, None if shares is None else shares[codes]
             )
-            ensemble, history = self._fit_boosting(
+            control, params = self._fit_control(
+                params,
+                codes,
+                weight,
+                codes if len(classes) == 1 else None,
+                len(classes) if len(classes) > 1 else objective.n_outputs(n_classes),
+                evals,
+                groups,
+                eval_names,
+                base_margin,
+                eval_base_margin,
+                init_model,
+            )
+            ensemble, history = self._fit_and_refit(
                 X,
                 features,
                 codes.astype(np.float64),
@@ -684,7 +957,8 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
                 objective,
                 classes,
                 params,
-                row_units=units,
+                units,
+                control,
             )
             self._set_fitted(replace(ensemble, classes=classes), history, params)
         return self
@@ -745,13 +1019,20 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         classes = ensemble_of(self).classes or []
         return classes[0] if len(classes) == 1 else np.arange(len(classes))
 
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(
+        self, X: Any, *, base_margin: Any = None, iteration_range: tuple[int, int] | None = None
+    ) -> Any:
         """Raw scores.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict, as in ``fit``; the result is where they are.
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_scores), default=None
+            Raw scores of the rows that are added to those of the model, as in ``fit``.
+        iteration_range : tuple (begin, end), default=None
+            Use the iterations from ``begin`` up to but not including ``end``, counted from 0. None
+            means all, or up to the best one after early stopping.
 
         Returns
         -------
@@ -759,47 +1040,71 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
             Log odds of the second of two classes (half of them with the exponential objective), a
             score for each class, or the log odds of each label.
         """
-        return self._predict(X, scores_by_row)
+        return self._predict_rounds(X, scores_by_row, base_margin, iteration_range)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(
+        self, X: Any, *, base_margin: Any = None, iteration_range: tuple[int, int] | None = None
+    ) -> Any:
         """Predict the probability of each class.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict, as in ``fit``; the result is where they are.
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_scores), default=None
+            Raw scores of the rows that are added to those of the model, as in ``fit``.
+        iteration_range : tuple (begin, end), default=None
+            Use the iterations from ``begin`` up to but not including ``end``, counted from 0. None
+            means all, or up to the best one after early stopping.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
             Probabilities, in the order of ``classes_``; or of each label, that a row has it.
         """
-        return self._predict(X, self._from_raw)
+        return self._predict_rounds(X, self._from_raw, base_margin, iteration_range)
 
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(
+        self, X: Any, *, base_margin: Any = None, iteration_range: tuple[int, int] | None = None
+    ) -> Any:
         """Predict the logarithm of the probability of each class.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict, as in ``fit``; the result is where they are.
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_scores), default=None
+            Raw scores of the rows that are added to those of the model, as in ``fit``.
+        iteration_range : tuple (begin, end), default=None
+            Use the iterations from ``begin`` up to but not including ``end``, counted from 0. None
+            means all, or up to the best one after early stopping.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes) or (n_samples, n_labels)
             Logarithms of what ``predict_proba`` returns; minus infinity for a probability of 0.
         """
-        return self._predict(
-            X, lambda backend, raw: logarithms(backend, self._from_raw(backend, raw))
+        return self._predict_rounds(
+            X,
+            lambda backend, raw: logarithms(backend, self._from_raw(backend, raw)),
+            base_margin,
+            iteration_range,
         )
 
-    def predict(self, X: Any) -> Any:
+    def predict(
+        self, X: Any, *, base_margin: Any = None, iteration_range: tuple[int, int] | None = None
+    ) -> Any:
         """Predict classes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows to predict, as in ``fit``; the result is where they are.
+        base_margin : array-like of shape (n_samples,) or (n_samples, n_scores), default=None
+            Raw scores of the rows that are added to those of the model, as in ``fit``.
+        iteration_range : tuple (begin, end), default=None
+            Use the iterations from ``begin`` up to but not including ``end``, counted from 0. None
+            means all, or up to the best one after early stopping.
 
         Returns
         -------
@@ -807,7 +1112,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
             The most probable class of each row, or 1 for each label that it rather has than not;
             for rows on a device a CuPy array, unless the classes are not numbers.
         """
-        return self._predict(X, self._labels)
+        return self._predict_rounds(X, self._labels, base_margin, iteration_range)
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
         """Raw scores after each round.

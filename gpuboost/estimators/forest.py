@@ -175,7 +175,7 @@ class RandomForestRegressor(BaseForestRegressor):
     criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
         Impurity that splits decrease: the variance, the mean distance from the median, or half the
         mean Poisson deviance, which needs targets of at least 0. Leaves predict means, with
-        "absolute_error" medians.
+        "absolute_error" medians. "friedman_mse" is another name for "squared_error".
     splitter : {"hist", "exact", "best", "midpoint"}, default="hist"
         How a node's split is found: the best of the cuts between at most ``max_bins`` bins; the
         best of all cuts; or the middle of the node's cell, along one feature that is drawn without
@@ -495,7 +495,7 @@ class ExtraTreesRegressor(BaseForestRegressor):
     criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
         Impurity that splits decrease: the variance, the mean distance from the median, or half the
         mean Poisson deviance, which needs targets of at least 0. Leaves predict means, with
-        "absolute_error" medians.
+        "absolute_error" medians. "friedman_mse" is another name for "squared_error".
     splitter : {"hist", "exact", "best", "midpoint"}, default="hist"
         Where a feature's cut falls: on the border of one of at most ``max_bins`` bins; anywhere
         between two values; or in the middle of the node's cell, along one feature that is drawn

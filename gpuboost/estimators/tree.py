@@ -586,7 +586,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
         Impurity that splits decrease: the variance, the mean distance from the median, or half the
         mean Poisson deviance, which needs targets of at least 0. Leaves predict means, with
-        "absolute_error" medians.
+        "absolute_error" medians. "friedman_mse" is another name for "squared_error".
     splitter : {"exact", "best", "hist", "random", "midpoint"}, default="exact"
         How a node's split is found: the best of all cuts; the best of the cuts between at most
         ``max_bins`` bins; the best of one cut per feature, drawn between the lowest and the highest

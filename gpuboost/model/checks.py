@@ -15,6 +15,7 @@ from gpuboost.data.times import DATE
 from gpuboost.dtypes import MAX_VALUE_BINS
 from gpuboost.model.ensemble import Ensemble
 from gpuboost.model.file import need
+from gpuboost.objectives.links import NUMBER_LINKS
 
 
 def check_ensemble(ensemble: Ensemble) -> None:
@@ -103,6 +104,11 @@ def _check_channels(ensemble: Ensemble) -> None:
         need(n_outputs == 1 or set(widths) == {2}, f"labels have {widths} classes, not two each")
         link = "logistic" if widths[0] == 2 else "softmax"
         widths = [width - (width == 2) for width in widths]
+        link = "one_vs_rest" if (link, ensemble.link.name) == ("softmax", "one_vs_rest") else link
+    elif classes is None and ensemble.adds_up and ensemble.link.name in NUMBER_LINKS:
+        link = ensemble.link.name
+        if link not in ("log", "probability"):
+            widths = [ensemble.n_channels if link == "sorted" else 2]
     need(ensemble.link.name == link, f"the link is {ensemble.link.name!r}, not {link!r}")
     need(
         ensemble.first_channel.tolist() == [0, *np.cumsum(widths)]

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from gpuboost.backend import Backend
+from gpuboost.backend import Backend, device_of
 from gpuboost.config import Number
 from gpuboost.data.features import KINDS, MAX_OWN_NUMBERS, FeatureMap, cut_table
 from gpuboost.data.sparse import dense_blocks
@@ -23,7 +23,7 @@ from gpuboost.exchange import SparseRows
 from gpuboost.model.stored import OPTIONAL
 from gpuboost.model.tree import Tree
 from gpuboost.objectives.links import IDENTITY, Link
-from gpuboost.scalar.rows import mean_of_trees
+from gpuboost.scalar.rows import mean_of_trees, sum_of_scores
 
 #: Entries (rows x trees) of the table of leaves that is made at once.
 TABLE_CELLS = 1 << 24
@@ -155,20 +155,46 @@ class Ensemble:
 
     # --- predictions
 
-    def raw(self, x: Any, backend: Backend, n_rounds: int | None = None) -> Any:
-        """Raw scores (n_channels, n_rows), where ``x`` is; after all rounds in use by default."""
+    def raw(
+        self,
+        x: Any,
+        backend: Backend,
+        n_rounds: int | None = None,
+        first_round: int = 0,
+        margin: np.ndarray | None = None,
+    ) -> Any:
+        """Raw scores (n_channels, n_rows), where ``x`` is; after all rounds in use by default.
+
+        ``margin``, of the same shape and on the host, is added to the base scores. Rounds before
+        ``first_round`` are left out.
+        """
         if isinstance(x, SparseRows):
-            return self._by_blocks(
-                x, lambda reduced, block: reduced.raw(block, backend, n_rounds), axis=1
-            )
+            seen = 0
+
+            def answer(reduced: Ensemble, block: np.ndarray) -> np.ndarray:
+                nonlocal seen
+                first, seen = seen, seen + len(block)
+                part = None if margin is None else margin[:, first:seen]
+                out: np.ndarray = reduced.raw(block, backend, n_rounds, first_round, part)
+                return out
+
+            return self._by_blocks(x, answer, axis=1)
         x = self.features.expand(x, backend)
         n_used = len(self.trees) if self.n_used < 0 else self.n_used
         end = n_used if n_rounds is None else n_rounds * self.trees_per_round
         if self.combine == "median":
             return backend.medians(x, self, end - 1, end)
-        out = backend.base_scores(self, x)
-        backend.add_trees(x, self, 0, end, out)
+        out = self._before_trees(x, margin, backend)
+        backend.add_trees(x, self, first_round * self.trees_per_round, end, out)
         return self._mean(out, end, backend) if self.combine == "mean" else out
+
+    def _before_trees(self, x: Any, margin: np.ndarray | None, backend: Backend) -> Any:
+        """Base scores of rows, and their margins."""
+        out = backend.base_scores(self, x)
+        if margin is None:
+            return out
+        there = margin if device_of(x) is None else backend.put(margin)
+        return backend.each_row(sum_of_scores, out.shape[::-1], out.T, there.T).T
 
     def staged_raw(self, x: Any, backend: Backend) -> Iterator[Any]:
         """Raw scores after each round."""

@@ -14,8 +14,12 @@ from gpuboost.data.columns import BOOLEAN, EMPTY, NUMBER
 from gpuboost.data.features import (
     CATEGORICAL,
     ENCODED,
+    ERROR,
+    MISSING,
     ORDINAL,
+    PRIOR,
     SPLIT_AND_ENCODED,
+    WITH_STATISTIC,
     Feature,
 )
 from gpuboost.data.times import DATE, DURATION, TIME
@@ -39,6 +43,11 @@ SPLIT = {
 }
 LEARNED = "learned side, else the heavier one"
 MEAN = "mean of missing ones, else of all"
+NEW = {
+    MISSING: "a new one is missing",
+    ERROR: "a new one is an error",
+    PRIOR: "a new one has the mean of all",
+}
 #: Characters of the categories that are listed, and rows that are printed.
 LISTED, PRINTED = 40, 60
 
@@ -78,7 +87,7 @@ class FeatureTable:
     rows: list[FeatureRow]
 
     @classmethod
-    def of(cls, ensemble: Ensemble, unknown: str = "missing") -> FeatureTable:
+    def of(cls, ensemble: Ensemble, unknown: str = MISSING) -> FeatureTable:
         """Of a fitted model."""
         parts: dict[int, list[str]] = {}
         for one in ensemble.features.date_parts:
@@ -144,7 +153,7 @@ def _row(name: str, feature: Feature, unknown: str, parts: list[str]) -> Feature
     kind = "category (text)" if are_texts(categories) else "category (number)"
     how = SPLIT[feature.kind]
     missing = MEAN if feature.kind == ENCODED else LEARNED
-    new = "a new one is missing" if unknown == "missing" else "a new one is an error"
+    new = NEW[unknown if feature.kind in WITH_STATISTIC or unknown == ERROR else MISSING]
     return FeatureRow(
         name, kind, len(categories), f"{how}: {_listed(categories)}", f"{missing}; {new}"
     )

@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-LINKS = ("identity", "logistic", "softmax")
+#: Of several scores of a row, links of these names make one prediction, or numbers for all classes.
+OF_ALL_SCORES = ("softmax", "one_vs_rest", "sorted", "normal", "log_normal")
+#: Links of numbers, besides "identity".
+NUMBER_LINKS = ("log", "probability", "sorted", "normal", "log_normal")
+LINKS = ("identity", "log", "probability", "logistic", *OF_ALL_SCORES)
 
 
 @dataclass(frozen=True)
@@ -14,9 +18,11 @@ class Link:
 
     Attributes
     ----------
-    name : {"identity", "logistic", "softmax"}
-        The raw score itself, probabilities of two classes from one score, or of several classes
-        from a score for each.
+    name : str
+        "identity": the raw score itself. "log": e to the raw score. "probability": from log odds.
+        "logistic": probabilities of two classes from one score. "softmax" and "one_vs_rest":
+        probabilities of several classes from a score for each. "sorted": all scores in ascending
+        order. "normal" and "log_normal": the mean of a distribution, from two scores.
     scale : float
         Only for "logistic": this times the raw score is the log odds of the second class.
     """
@@ -34,4 +40,5 @@ class Link:
             raise ValueError(f"only the logistic link has a scale; got {self.scale!r}")
 
 
-IDENTITY, LOGISTIC, SOFTMAX = Link("identity"), Link("logistic"), Link("softmax")
+IDENTITY, LOG = Link("identity"), Link("log")
+LOGISTIC, SOFTMAX = Link("logistic"), Link("softmax")

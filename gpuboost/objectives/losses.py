@@ -2,7 +2,8 @@
 
 To add a loss with one output, write ``grad_hess(y, raw) -> (gradient, hessian)``, a metric to watch
 it by (``metrics.py``), a base score, and list it in ``OBJECTIVES``. Use the functions of
-``formulas`` instead of ``math`` or ``numpy``: they give the same bits everywhere.
+``formulas`` instead of ``math`` or ``numpy``: they give the same bits everywhere. Losses of numbers
+are in ``regression.py``, those of classes here.
 """
 
 from __future__ import annotations
@@ -11,51 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.objectives.links import IDENTITY, LOGISTIC, SOFTMAX, Link
+from gpuboost.objectives.constants import (
+    CONSTANT_STEPS,
+    LEAST_PRIOR,
+    exact_mean,
+    log_odds_score,
+)
+from gpuboost.objectives.links import LOGISTIC, SOFTMAX, Link
 from gpuboost.objectives.metrics import RowMetric, multi_error_row, multi_log_loss_row
 from gpuboost.objectives.objective import Objective
-from gpuboost.scalar.fixed_point import fine_scale
-from gpuboost.scalar.formulas import exp, log, sigmoid
-
-SMALLEST_HESSIAN = 1e-16
-#: Probability from which a class starts at least, and at most below 1: that of a class whose rows
-#: have no weight. Its log odds are -36.
-LEAST_PRIOR = 2.0**-52
-
-
-def exact_mean(values: np.ndarray, weight: np.ndarray, backend: Any) -> float:
-    """Weighted mean from fixed-point sums, the same in any order."""
-    magnitude = float(np.abs(values).max(initial=0.0)) or 1.0
-    total_weight = float(weight.sum()) if weight.size else float(values.size)
-    scale = fine_scale(magnitude * total_weight, values.size)
-    total = backend.fixed_point_sum(values, weight, scale) / scale
-    if weight.size:
-        scale = fine_scale(total_weight, values.size)
-        total_weight = backend.fixed_point_sum(weight, np.empty(0), scale) / scale
-    return float(total / total_weight)
-
-
-def squared_grad_hess(y: float, raw: float) -> tuple[float, float]:
-    """Half the squared error."""
-    return raw - y, 1.0
-
-
-def mean_score(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any) -> np.ndarray:
-    """The best constant under squared error."""
-    return np.array([exact_mean(y, weight, backend)])
-
-
-def logistic_grad_hess(y: float, raw: float) -> tuple[float, float]:
-    """Log loss of sigmoid(raw)."""
-    p = sigmoid(raw)
-    h = p * (1.0 - p)
-    return p - y, h if h > SMALLEST_HESSIAN else SMALLEST_HESSIAN
-
-
-def log_odds_score(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any) -> np.ndarray:
-    """The best constant under binary log loss."""
-    p = min(max(exact_mean(y, weight, backend), LEAST_PRIOR), 1.0 - LEAST_PRIOR)
-    return np.array([log(p) - log(1.0 - p)])
+from gpuboost.objectives.regression import (
+    REGRESSION,
+    SMALLEST_HESSIAN,
+    logistic_grad_hess,
+)
+from gpuboost.scalar.formulas import exp, log, sigmoid, softplus
 
 
 def exponential_grad_hess(y: float, raw: float) -> tuple[float, float]:
@@ -70,6 +41,56 @@ def half_log_odds_score(
 ) -> np.ndarray:
     """The best constant under exponential loss."""
     return 0.5 * log_odds_score(y, weight, n_classes, backend)
+
+
+def focal_grad_hess(y: float, raw: float, gamma: float) -> tuple[float, float]:
+    """Log loss times the probability of the wrong class to the power of gamma.
+
+    The hessian has the terms of the second derivative that are above 0.
+    """
+    sign = 2.0 * y - 1.0
+    z = sign * raw  # log odds of the right class
+    right, loss = sigmoid(z), softplus(-z)
+    wrong = sigmoid(-z)
+    share = exp(-gamma * softplus(z))  # wrong**gamma
+    g = -share * (gamma * right * loss + wrong)
+    h = share * right * (gamma * gamma * right * loss + wrong * (1.0 + 2.0 * gamma))
+    return sign * g, h if h > SMALLEST_HESSIAN else SMALLEST_HESSIAN
+
+
+def focal_row(y: float, raw: float, gamma: float) -> float:
+    """Focal loss."""
+    z = (2.0 * y - 1.0) * raw
+    return exp(-gamma * softplus(z)) * softplus(-z)
+
+
+def focal_score(
+    y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any, gamma: float
+) -> np.ndarray:
+    """The best constant under focal loss, by halving the interval that it is in."""
+    share, low, high = exact_mean(y, weight, backend), log(LEAST_PRIOR), -log(LEAST_PRIOR)
+    for _ in range(CONSTANT_STEPS):
+        middle = 0.5 * (low + high)
+        positive, negative = (focal_grad_hess(of, middle, gamma)[0] for of in (1.0, 0.0))
+        rises = share * positive + (1.0 - share) * negative > 0.0
+        low, high = (low, middle) if rises else (middle, high)
+    return np.array([0.5 * (low + high)])
+
+
+def one_vs_rest_grad_hess(y: Any, raw: Any, begin: int, end: int, g: Any, h: Any) -> None:
+    """Log loss of each class against all others."""
+    for k in range(raw.shape[0]):
+        for i in range(begin, end):
+            p = sigmoid(raw[k, i])
+            q = p * (1.0 - p)
+            g[k, i] = p - 1.0 if y[i] == k else p
+            h[k, i] = q if q > SMALLEST_HESSIAN else SMALLEST_HESSIAN
+
+
+def log_odds_of_each(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: Any) -> np.ndarray:
+    """The best constants of each class against all others."""
+    classes = [(y == k).astype(np.float64) for k in range(n_classes)]
+    return np.concatenate([log_odds_score(one, weight, 2, backend) for one in classes])
 
 
 def softmax_grad_hess(y: Any, raw: Any, begin: int, end: int, g: Any, h: Any) -> None:
@@ -120,15 +141,7 @@ def log_prior_score(y: np.ndarray, weight: np.ndarray, n_classes: int, backend: 
 OBJECTIVES = {
     objective.name: objective
     for objective in (
-        Objective(
-            "squared_error",
-            squared_grad_hess,
-            IDENTITY,
-            "rmse",
-            mean_score,
-            constant_hessian=True,
-            homogeneous=True,
-        ),
+        *REGRESSION,
         Objective("log_loss", logistic_grad_hess, LOGISTIC, "logloss", log_odds_score),
         Objective(
             "exponential",
@@ -136,6 +149,24 @@ OBJECTIVES = {
             Link("logistic", scale=2.0),
             "exponential",
             half_log_odds_score,
+        ),
+        Objective(
+            "focal",
+            focal_grad_hess,
+            LOGISTIC,
+            "focal",
+            focal_score,
+            {"gamma": 2.0},
+            own_metrics=(RowMetric("focal", focal_row, "logistic"),),
+        ),
+        Objective("one_vs_rest", logistic_grad_hess, LOGISTIC, "logloss", log_odds_score),
+        Objective(
+            "multi_one_vs_rest",
+            one_vs_rest_grad_hess,
+            Link("one_vs_rest"),
+            "mlogloss",
+            log_odds_of_each,
+            joint=True,
         ),
         Objective(
             "multi_log_loss", softmax_grad_hess, SOFTMAX, "mlogloss", log_prior_score, joint=True

@@ -49,8 +49,16 @@ class MetricFunction:
 
     @property
     def greater_is_better(self) -> bool:
-        """What the function's attribute of this name says; of a scorer always."""
-        says = True if self.is_scorer else getattr(self.function, "greater_is_better", False)
+        """What the function's attribute of this name says; of a scorer always.
+
+        Functions of scikit-learn have no such attribute, but a name that tells: those that end in
+        "_score" are to be maximised.
+        """
+        function = getattr(self.function, "func", self.function)  # of functools.partial
+        of_sklearn = str(getattr(function, "__module__", "")).startswith("sklearn.metrics")
+        default = of_sklearn and self.name.endswith("_score")
+        default = getattr(function, "greater_is_better", default)
+        says = True if self.is_scorer else getattr(self.function, "greater_is_better", default)
         if not isinstance(says, (bool, np.bool_)):
             raise ValueError(
                 f"the attribute greater_is_better of eval_metric {self.name!r} must be True or "

@@ -11,7 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from gpuboost.config import ANY_NUMBER, Number
 from gpuboost.dtypes import ROW
+from gpuboost.exchange import LeafQuantile
+from gpuboost.objectives.constants import CONSTANT_STEPS, exact_mean
 from gpuboost.objectives.links import Link
 from gpuboost.objectives.metrics import ROW_METRICS, RowMetric
 
@@ -41,23 +44,38 @@ class Objective:
     base : callable
         ``base(y, weight, n_classes, backend, *arrays, *parameters)`` gives the best constants,
         (n_outputs,).
+    refine_base : bool
+        Whether ``base`` only says where to start: Newton steps lead to the best constant, which is
+        between the lowest and the highest target.
     parameters : mapping of str to float
         Numbers that the functions take after their other arguments, in this order.
     joint : bool
         Whether ``grad_hess`` fills ranges of rows.
     constant_hessian : bool
         Whether the hessian is 1.
-    homogeneous : bool
-        Whether a factor on targets and scores is one on the gradients, and none on the hessians:
-        targets of any size can then be trained on, divided by a power of two.
+    degree : int or None
+        A factor c on targets, scores and the parameters ``in_targets`` is a factor c**degree on the
+        gradients, and none on the hessians: targets of any size can then be trained on, divided by
+        a power of two. None: there is no such rule.
+    in_targets : tuple of str
+        Names of the parameters that are measured in the unit of the targets.
     own_metrics : tuple of RowMetric
         Metrics that only this objective has; their functions take the further arrays' values and
         the parameters too.
-    leaf_value : callable or None
-        ``leaf_value(y, raw, weight, *arrays, *parameters) -> float`` gives the value of a leaf,
-        before the learning rate, from the rows of it that the tree was grown on: host arrays in
-        ascending order of the rows, with the raw scores of the tree's output. Penalties and
-        ``max_delta_step`` do not change it. None: Newton steps, which inner nodes have in any case.
+    leaf_level : str, float or None
+        The value of a leaf is this quantile of the residuals of its rows, in place of the Newton
+        step, which inner nodes have in any case: a number, or the name of a parameter. Several
+        parameters that begin with this name are the levels of as many outputs.
+    leaf_limit : str or None
+        Name of a parameter: to the quantile, the mean of what the residuals are away from it is
+        added, where no residual counts as farther away than this.
+    adapts : tuple of str or None
+        Names of two parameters. In each round the first one is set to a quantile of the absolute
+        residuals of all rows, whose level is the second one.
+    targets : Number
+        The range of the targets.
+    n_scores : int or None
+        How many raw scores a row has; None: one, or one for each class.
     row_arrays : tuple of str
         Names of further arrays with a number for each row, such as bounds of censoring. They must
         be there in training and with every eval set.
@@ -74,9 +92,15 @@ class Objective:
     parameters: Mapping[str, float] = field(default_factory=dict)
     joint: bool = False
     constant_hessian: bool = False
-    homogeneous: bool = False
+    refine_base: bool = False
+    degree: int | None = None
+    in_targets: tuple[str, ...] = ()
     own_metrics: tuple[RowMetric, ...] = ()
-    leaf_value: Callable[..., float] | None = None
+    leaf_level: str | float | None = None
+    leaf_limit: str | None = None
+    adapts: tuple[str, str] | None = None
+    targets: Number = ANY_NUMBER
+    n_scores: int | None = None
     row_arrays: tuple[str, ...] = ()
     groups: str | None = None
 
@@ -117,7 +141,9 @@ class Objective:
 
     def n_outputs(self, n_classes: int) -> int:
         """How many raw scores a row has."""
-        return n_classes if self.link.name == "softmax" else 1
+        if self.n_scores is not None:
+            return self.n_scores
+        return n_classes if self.link.name in ("softmax", "one_vs_rest") else 1
 
     def base_score(
         self,
@@ -129,19 +155,75 @@ class Objective:
     ) -> np.ndarray:
         """The best constants; ``y`` is (n_rows,), or (n_outputs, n_rows) for several outputs."""
         arrays = self.stack_arrays(row_arrays, y.shape[-1])
-        return np.concatenate(
-            [
-                self.base(of_output, weight, n_classes, backend, *arrays, *self.values)
-                for of_output in np.atleast_2d(y)
-            ]
-        )
+        scores = []
+        for of_output in np.atleast_2d(y):
+            base = self.base(of_output, weight, n_classes, backend, *arrays, *self.values)
+            if self.refine_base:
+                base = np.array([self._refined(float(base[0]), of_output, weight, backend)])
+            scores.append(base)
+        return np.concatenate(scores)
 
-    def value_of_leaf(
-        self, y: np.ndarray, raw: np.ndarray, weight: np.ndarray, arrays: np.ndarray
-    ) -> float:
-        """What ``leaf_value`` says of the rows of one leaf."""
-        assert self.leaf_value is not None
-        return self.leaf_value(y, raw, weight, *arrays, *self.values)
+    def _refined(self, score: float, y: np.ndarray, weight: np.ndarray, backend: Any) -> float:
+        """The best constant, by Newton steps between bounds that draw closer."""
+        counted = y[weight > 0] if weight.size else y
+        low, high = float(counted.min()), float(counted.max())
+        g, h, sums = np.empty((1, len(y))), np.empty((1, len(y))), np.empty((1, 2))
+        for _ in range(CONSTANT_STEPS):
+            raw = np.full((1, len(y)), score)
+            backend.gradients(self, y, raw, weight, np.empty((0, len(y))), None, g, h, sums)
+            slope = exact_mean(g[0], weight, backend)
+            if slope == 0.0:
+                break
+            low, high = (low, score) if slope > 0 else (score, high)
+            curvature = exact_mean(h[0], weight, backend)
+            step = score - slope / curvature if curvature > 0 else np.inf
+            step = step if low < step < high else 0.5 * low + 0.5 * high
+            if abs(step - score) <= 1e-14 * abs(score):
+                break
+            score = step
+        return score
+
+    @property
+    def leaf_quantiles(self) -> list[LeafQuantile] | None:
+        """How the values of leaves follow from residuals: once, or for each output.
+
+        None: they are Newton steps.
+        """
+        if self.leaf_level is None:
+            return None
+        limit = 0.0 if self.leaf_limit is None else float(self.parameters[self.leaf_limit])
+        if not isinstance(self.leaf_level, str):
+            return [LeafQuantile(self.leaf_level, limit)]
+        level = self.leaf_level
+        levels = [value for name, value in self.parameters.items() if name.startswith(level)]
+        return [LeafQuantile(float(value), limit) for value in levels]
+
+    @property
+    def own_parameters(self) -> tuple[str, ...]:
+        """Parameters that a user may choose."""
+        adapted = () if self.adapts is None else self.adapts[:1]
+        return tuple(name for name in self.parameters if name not in adapted)
+
+    def adapted(self, quantile_of_residuals: Callable[[float], float]) -> Objective:
+        """The objective of a round, from a quantile of its absolute residuals."""
+        if self.adapts is None:
+            return self
+        name, level = self.adapts
+        return self.with_parameters(**{name: quantile_of_residuals(self.parameters[level])})
+
+    def check_targets(self, name: str, y: np.ndarray) -> None:
+        """Raise unless the targets, (n_rows,) or (n_outputs, n_rows), are in their range."""
+        low, high = self.targets.low, self.targets.high
+        bad = (y <= low) if self.targets.low_open else (y < low)
+        bad |= y > high
+        if bad.any():
+            place = tuple(int(k) for k in np.argwhere(bad)[0])
+            column = f" in column {place[0]}" if len(place) > 1 else ""
+            what = str(self.targets).removeprefix("a number ")
+            raise ValueError(
+                f"{name} must be {what} for objective={self.name!r}; got {float(y[place])!r} at "
+                f"row {place[-1]}{column}"
+            )
 
     @property
     def metrics(self) -> dict[str, RowMetric]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from gpuboost.report.words import percent
 
@@ -47,7 +48,7 @@ def suspects(x: np.ndarray, y: np.ndarray, classes: bool) -> list[Suspect]:
 
     Parameters
     ----------
-    x : ndarray of shape (n_rows, n_features)
+    x : ndarray or CSR matrix of shape (n_rows, n_features)
         Numbers; NaN where a value is missing, which counts as a value.
     y : ndarray of shape (n_rows,)
         Numbers, or codes of classes from 0.
@@ -80,8 +81,10 @@ def suspects(x: np.ndarray, y: np.ndarray, classes: bool) -> list[Suspect]:
         return []
     first = _some(len(y), FIRST_ROWS)
     out = []
+    stored: Any = x[rows].tocsc() if issparse(x) else None
     for f in range(x.shape[1]):
-        column = x[rows, f].astype(np.float64)
+        column = x[rows, f] if stored is None else stored[:, [f]].toarray()[:, 0]
+        column = column.astype(np.float64)
         if min(_shares(unexplained, column[first], y[first], classes)) <= FIRST_SHARE:
             share = min(_shares(unexplained, column, y, classes))
             out += [Suspect(f, classes, share)] if share <= limit else []

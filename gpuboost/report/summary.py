@@ -39,6 +39,9 @@ class Column:
         return [written(place, self.kind) if is_time else shown(place) for place in self.places]
 
 
+NEW = "new categories"
+
+
 def columns(subject: Subject, rows: Rows) -> tuple[list[Column], int]:
     """All features, and how many rows they were looked at in."""
     x = rows.sample(int(np.clip(MAX_CELLS // rows.x.shape[1], 1_000, MAX_ROWS))).x
@@ -60,6 +63,7 @@ def _column(
     if texts is not None:
         kind = CATEGORY if holds == CATEGORY else TEXT
         order = np.argsort(-counts, kind="stable")
+        texts = [*texts, NEW]  # behind the last one are those that training has not seen
         top = [(texts[int(distinct[i])], float(counts[i] / len(known))) for i in order[:3]]
         return Column(number, name, kind, missing, len(distinct), None, top, counts[order][:N_BARS])
     places = float(known[0]), float(known[(len(known) - 1) // 2]), float(known[-1])

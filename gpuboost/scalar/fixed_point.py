@@ -43,6 +43,11 @@ def fine_scale(total: float, n_rows: int) -> float:
     return power_of_two_below(fine_room(n_rows) / total) if total > 0 else 1.0
 
 
+def weight_unit(total_weight: float) -> float:
+    """The unit in which weights are whole numbers that float64 can add up without rounding."""
+    return unit_for(2.0**52, total_weight)
+
+
 def begin_tree(
     split_sums: Any,
     sums: Any,

@@ -158,6 +158,12 @@ def medians_of_row(
 # --- from raw scores to predictions
 
 
+def sum_of_scores(i: int, raw: Any, margin: Any, out: Any) -> None:
+    """Raw scores (n_rows, n_channels) and what is added to them."""
+    for k in range(out.shape[1]):
+        out[i, k] = raw[i, k] + margin[i, k]
+
+
 def mean_of_trees(i: int, sums: Any, total: float, out: Any) -> None:
     """Sums over the trees divided by the trees' weight."""
     for c in range(out.shape[1]):
@@ -168,6 +174,49 @@ def log_of_shares(i: int, shares: Any, out: Any) -> None:
     """Logarithms of class shares; minus infinity for a share of 0."""
     for c in range(out.shape[1]):
         out[i, c] = log(shares[i, c]) if shares[i, c] > 0.0 else -np.inf
+
+
+def power_of_e(i: int, raw: Any, out: Any) -> None:
+    """Means from their logarithms."""
+    for k in range(raw.shape[0]):
+        out[i, k] = exp(raw[k, i])
+
+
+def probability(i: int, raw: Any, out: Any) -> None:
+    """Probabilities from their log odds."""
+    for k in range(raw.shape[0]):
+        out[i, k] = sigmoid(raw[k, i])
+
+
+def shares_of_odds(i: int, raw: Any, out: Any) -> None:
+    """Class probabilities in proportion to those that each class has against all others."""
+    total = 0.0
+    for k in range(raw.shape[0]):
+        out[i, k] = sigmoid(raw[k, i])
+        total += out[i, k]
+    for k in range(raw.shape[0]):
+        out[i, k] /= total
+
+
+def in_order(i: int, raw: Any, out: Any) -> None:
+    """The scores of a row in ascending order."""
+    for k in range(raw.shape[0]):
+        score, place = raw[k, i], k
+        while place > 0 and out[i, place - 1] > score:
+            out[i, place] = out[i, place - 1]
+            place -= 1
+        out[i, place] = score
+
+
+def normal_mean(i: int, raw: Any, out: Any) -> None:
+    """The mean of a normal distribution."""
+    out[i, 0] = raw[0, i]
+
+
+def log_normal_mean(i: int, raw: Any, out: Any) -> None:
+    """The mean of a log-normal distribution, from mean and log scale of the logarithm."""
+    scale = exp(raw[1, i])
+    out[i, 0] = exp(raw[0, i] + 0.5 * scale * scale)
 
 
 def logistic(i: int, raw: Any, scale: float, out: Any) -> None:
@@ -231,3 +280,14 @@ def samme_probabilities(i: int, decision: Any, out: Any) -> None:
         for c in range(n_classes):
             out[i, c] = decision[i, c] / others
     shares_of_powers(out[i])
+
+
+#: Links by name: what they do with a row, and how many numbers they make; None: one of each score.
+LINK_ROWS = {
+    "log": (power_of_e, None),
+    "probability": (probability, None),
+    "one_vs_rest": (shares_of_odds, None),
+    "sorted": (in_order, None),
+    "normal": (normal_mean, 1),
+    "log_normal": (log_normal_mean, 1),
+}

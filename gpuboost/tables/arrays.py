@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.tables.batch import Batch, Table
+from gpuboost.tables.batch import Batch, StoredColumns, Table
 from gpuboost.tables.delimited import Chunk, chunks_of
 from gpuboost.tables.errors import TableError
 from gpuboost.tables.source import Source
@@ -20,6 +20,8 @@ from gpuboost.tables.source import Source
 BATCH_BYTES = 1 << 22
 #: Largest dense matrix that a sparse file may become.
 MAX_DENSE_BYTES = 64 << 30
+#: Columns of a LibSVM file: each has a name, and models know something of each.
+MAX_COLUMNS = 1 << 22
 #: Integers and floats that float32 holds.
 SMALL = ("f4", "f2", "i1", "u1", "i2", "u2", "b1")
 
@@ -176,6 +178,7 @@ class LibsvmTable(Table):
 
     unit = "B"
     default_target = "y"
+    is_sparse = True
 
     def __init__(self, source: Source) -> None:
         super().__init__(source, source.size)
@@ -190,16 +193,27 @@ class LibsvmTable(Table):
                 )
         if n_rows == 0:
             raise TableError(f"{source.label}: the file has no rows")
-        size = 8 * n_rows * (highest - lowest + 1)
-        if size > MAX_DENSE_BYTES:
+        n_columns = highest - lowest + 1
+        if n_columns > MAX_COLUMNS:
             raise TableError(
-                f"{source.label}: {n_rows:,} rows of {highest - lowest + 1:,} columns would "
-                f"take {size / 2**30:,.0f} GB with all zeros "
-                "written out; models here take dense matrices, of at most "
-                f"{MAX_DENSE_BYTES >> 30} GB from this format"
+                f"{source.label}: the highest index is {highest:,}; at most {MAX_COLUMNS:,} "
+                "columns are read from this format"
             )
+        self._shape = n_rows, n_columns
         self.names = ["y", *(f"x{i}" for i in range(lowest, highest + 1))]
         self.kinds = dict.fromkeys(self.names, "number")
+
+    def check_dense(self) -> None:
+        """Raise if the matrix is too large with all zeros written out."""
+        n_rows, n_columns = self._shape
+        size = 8 * n_rows * n_columns
+        if size > MAX_DENSE_BYTES:
+            raise TableError(
+                f"{self.source.label}: {n_rows:,} rows of {n_columns:,} columns would take "
+                f"{size / 2**30:,.0f} GB with all zeros written out, at most "
+                f"{MAX_DENSE_BYTES >> 30} GB are read. Gradient boosting without categories reads "
+                "the values alone"
+            )
 
     def missing(self, columns: Iterable[str]) -> list[str]:
         """None of x0, x1, ...: columns that the file has no value of are 0."""
@@ -218,12 +232,10 @@ class LibsvmTable(Table):
             sparse.resize(sparse.shape[0], width)
             rows = max(1, BATCH_BYTES // (8 * width))
             for begin in range(0, max(1, sparse.shape[0]), rows):  # comments count as read, too
-                block = sparse[begin : begin + rows].toarray()
-                values = {
-                    name: block[:, int(name[1:])] if name != "y" else y[begin : begin + rows]
-                    for name in columns
-                }
-                yield chunk.end, Batch(len(block), values)
+                block, of_block = sparse[begin : begin + rows], y[begin : begin + rows]
+                places = {name: int(name[1:]) for name in columns if name != "y"}
+                target = {"y": of_block} if "y" in columns else {}
+                yield chunk.end, Batch(block.shape[0], StoredColumns(block, places, target))
 
     def _parse(self, chunk: Chunk) -> tuple[Any, np.ndarray]:
         """A sparse matrix whose columns are the indices in the file, and the targets."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,36 @@ class Batch:
     """Some rows: columns are Arrow or numpy arrays by name."""
 
     n_rows: int
-    columns: dict[str, Any]
+    columns: Mapping[str, Any]
+
+
+class StoredColumns(Mapping[str, Any]):
+    """Columns of a sparse matrix: one by one they are dense, all together they stay sparse."""
+
+    def __init__(self, stored: Any, places: Mapping[str, int], others: Mapping[str, Any]) -> None:
+        self._stored, self._places, self._others = stored, dict(places), dict(others)
+        self._by_column: Any = None
+
+    def __len__(self) -> int:
+        """How many columns."""
+        return len(self._places) + len(self._others)
+
+    def __iter__(self) -> Iterator[str]:
+        """Their names."""
+        yield from self._places
+        yield from self._others
+
+    def __getitem__(self, name: str) -> Any:
+        """One of them."""
+        if name in self._others:
+            return self._others[name]
+        if self._by_column is None:
+            self._by_column = self._stored.tocsc()
+        return self._by_column[:, [self._places[name]]].toarray()[:, 0]
+
+    def matrix(self, names: Sequence[str]) -> Any:
+        """Some of them as a matrix in CSR format."""
+        return self._stored[:, [self._places[name] for name in names]]
 
 
 class Table(ABC):
@@ -55,6 +84,8 @@ class Table(ABC):
     #: What most likely is between whole numbers and fractions, if a number does not tell.
     decimal_comma = False
     default_target: str | None = None
+    #: Whether the columns of batches are ``StoredColumns``.
+    is_sparse = False
     names: list[str]
     kinds: dict[str, str]
 
@@ -66,6 +97,9 @@ class Table(ABC):
     def missing(self, columns: Iterable[str]) -> list[str]:
         """Those of the wanted columns that the table does not have."""
         return [name for name in columns if name not in self.names]
+
+    def check_dense(self) -> None:  # noqa: B027
+        """Raise if the table is too large with all zeros written out."""
 
     def dtype(self, columns: Sequence[str]) -> str:
         """The dtype that holds these columns."""

@@ -248,18 +248,21 @@ def _iso(seconds: float) -> str:
 class KnownTexts:
     """Category numbers of a text column of a trained model."""
 
-    def __init__(self, values: Iterable[str]) -> None:
+    def __init__(self, values: Iterable[str], number_of_new: float = np.nan) -> None:
         self.numbers = {value: float(i) for i, value in enumerate(values)}
+        self.number_of_new = number_of_new
         self.n_unknown, self.example = 0, ""
 
     def code(self, column: Any) -> np.ndarray:
-        """Numbers of some rows; NaN where there is no value, or one that training has not seen."""
+        """Numbers of some rows; NaN where there is no value."""
         codes, values = _encoded(column)
         known = np.array([value in self.numbers for value in values] + [True])
         if not known.all():
             self.n_unknown += int((~known[codes]).sum())
             self.example = self.example or values[int(np.argmin(known))]
-        table = np.array([*(self.numbers.get(value, np.nan) for value in values), np.nan])
+        table = np.array(
+            [*(self.numbers.get(value, self.number_of_new) for value in values), np.nan]
+        )
         return table.take(codes)
 
 

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse, vstack
 
 from gpuboost.data.categorical import places
 from gpuboost.data.columns import fill
 from gpuboost.data.formatted_values import described, is_date, parsed
 from gpuboost.model.table_schema import TableSchema
 from gpuboost.progress import Progress
-from gpuboost.tables.batch import Batch, Table
+from gpuboost.tables.batch import Batch, StoredColumns, Table
 from gpuboost.tables.columns import (
     KnownTexts,
     MaybeFormatted,
@@ -38,9 +39,14 @@ MANY_ROWS = 1000
 class Part:
     """Rows to train on, or to measure a model on."""
 
-    x: np.ndarray  # (n_rows, n_features)
+    x: Any  # (n_rows, n_features), an array, or a CSR matrix of a sparse table
     y: np.ndarray  # (n_rows,) float64: numbers, or places in the ascending texts
     weight: np.ndarray | None  # (n_rows,) float64
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows."""
+        return len(self.y)
 
 
 @dataclass
@@ -96,20 +102,23 @@ class _Collector:
 
     def __init__(self, n_columns: int, dtype: str, weighted: bool) -> None:
         self.x, self.y = Growing((n_columns,), dtype), Growing((), "float64")
+        self.stored: list[Any] = []  # rows of a sparse table, instead of x
         self.weight = Growing((), "float64") if weighted else None
 
     def add(
         self,
-        features: list[np.ndarray],
+        features: Any,
         y: np.ndarray,
         weight: np.ndarray | None,
         keep: np.ndarray,
         fraction: float,
     ) -> None:
-        """Those rows of a batch for which ``keep`` is True."""
+        """Those rows of a batch for which ``keep`` is True: a list of columns, or a CSR matrix."""
         n = int(np.count_nonzero(keep))
-        place = self.x.next(n, fraction)
-        if n == len(y):
+        place = self.x.next(0 if issparse(features) else n, fraction)
+        if issparse(features):
+            self.stored.append(features[keep])
+        elif n == len(y):
             fill(place, features)
         elif n:
             block = np.empty((len(y), place.shape[1]), place.dtype)
@@ -121,9 +130,8 @@ class _Collector:
 
     def finish(self) -> Part:
         """The rows."""
-        return Part(
-            self.x.finish(), self.y.finish(), None if self.weight is None else self.weight.finish()
-        )
+        x = vstack(self.stored, format="csr") if self.stored else self.x.finish()
+        return Part(x, self.y.finish(), None if self.weight is None else self.weight.finish())
 
 
 def read_training(
@@ -136,6 +144,7 @@ def read_training(
     verbose: int = 0,
     text: Sequence[str] = (),
     task: str = "auto",
+    sparse: bool = False,
 ) -> TrainingData:
     r"""Read a table to train on.
 
@@ -160,6 +169,8 @@ def read_training(
     task : {"auto", "binary", "multiclass", "regression"}, default="auto"
         What the target is for: classes keep the text that the table has for them, 01 is not 1, and
         for "auto" too if some begin with 0; numbers may be written as people do, for "auto" too.
+    sparse : bool, default=False
+        Whether a sparse table without text columns may stay sparse.
 
     Returns
     -------
@@ -186,6 +197,9 @@ def read_training(
     if not columns:
         raise TableError(f"{where}: no column is left as a feature")
     table.kinds |= dict.fromkeys(text, "text")
+    sparse = sparse and table.is_sparse and not text
+    if not sparse:
+        table.check_dense()
     if task != "regression":
         table.labels = {target}
     plain = {*text, *([target] if task in ("binary", "multiclass") else [])}
@@ -200,7 +214,8 @@ def read_training(
             one.begin(table.first_text.get(name, (None,))[0])
         try:
             with Progress(table.total, label, table.unit, verbose, scaled=True) as progress:
-                return _Reading(table, columns, target, weight, maybe).run(fraction, seed, progress)
+                reading = _Reading(table, columns, target, weight, maybe, sparse)
+                return reading.run(fraction, seed, progress)
         except RereadTable:
             label = "reading again"
 
@@ -215,7 +230,9 @@ class _Reading:
         target: str,
         weight: str | None,
         maybe: dict[str, MaybeFormatted],
+        sparse: bool,
     ) -> None:
+        self.sparse = sparse
         self.table, self.columns, self.target, self.weight = table, columns, target, weight
         self.maybe = maybe
         self.texts: dict[str, Texts] = {}
@@ -229,7 +246,9 @@ class _Reading:
         n_without = 0
         wanted = [*self.columns, self.target, *([self.weight] if self.weight else [])]
         for batch in table.batches(wanted, None, progress.advance):
-            features = [self._numbers(name, batch) for name in self.columns]
+            features = _stored(batch, self.columns) if self.sparse else None
+            if features is None:
+                features = [self._numbers(name, batch) for name in self.columns]
             y = self._numbers(self.target, batch)
             weight = self._numbers(self.weight, batch) if self.weight else None
             held = rng.random(batch.n_rows) < fraction
@@ -245,7 +264,7 @@ class _Reading:
                 "numbers; it holds text"
             )
         parts = [train.finish(), valid.finish()]
-        if not len(parts[0].x):
+        if not parts[0].n_rows:
             raise TableError(
                 f"{table.source.label}: no row has a value of the target {self.target!r}"
             )
@@ -280,7 +299,7 @@ class _Reading:
         }
         return TrainingData(
             parts[0],
-            parts[1] if len(parts[1].x) else None,
+            parts[1] if parts[1].n_rows else None,
             self.columns,
             text,
             kinds[self.target],
@@ -290,7 +309,7 @@ class _Reading:
             {name: form for name, form in formats.items() if name in kinds},
             [
                 *(self.maybe[name].note(name) for name in formats),
-                *self._notes(text, sum(len(part.x) for part in parts)),
+                *self._notes(text, sum(part.n_rows for part in parts)),
             ],
         )
 
@@ -321,6 +340,11 @@ class _Reading:
         return notes
 
 
+def _stored(batch: Batch, columns: Sequence[str]) -> Any:
+    """Columns of a sparse table as a CSR matrix; None: the table is not sparse."""
+    return batch.columns.matrix(columns) if isinstance(batch.columns, StoredColumns) else None
+
+
 # --- for a trained model
 
 
@@ -338,7 +362,9 @@ class ModelColumns:
     where : str
         What errors call the table.
     refuse_unknown : bool, default=False
-        Whether a category that training has not seen is an error; else it is missing.
+        Whether a category that training has not seen is an error.
+    numbers_of_new : dict of str to float, optional
+        The numbers of such categories by column; default: NaN, missing.
     """
 
     def __init__(
@@ -348,15 +374,26 @@ class ModelColumns:
         formats: Mapping[str, str],
         where: str,
         refuse_unknown: bool = False,
+        numbers_of_new: Mapping[str, float] | None = None,
     ) -> None:
-        self._refuse_unknown = refuse_unknown
+        self._refuse_unknown, self._new = refuse_unknown, dict(numbers_of_new or {})
         self.columns, self.formats, self._where = list(columns), dict(formats), where
         texts = {n for n, values in categories.items() if np.asarray(values).dtype.kind in "OU"}
         #: Columns to read as text.
         self.text = texts | set(formats)
-        self.known = {n: KnownTexts(values) for n, values in categories.items() if n in texts}
+        self.known = {
+            n: KnownTexts(values, self._new.get(n, np.nan))
+            for n, values in categories.items()
+            if n in texts
+        }
         self.numbers = {n: values for n, values in categories.items() if n not in texts}
         self._n_rows = dict.fromkeys(formats, 0)
+
+    def stored(self, batch: Batch) -> Any:
+        """Columns of a sparse batch as a CSR matrix; None: they have to be read one by one."""
+        if self.text or self.numbers:
+            return None
+        return _stored(batch, self.columns)
 
     def features(self, batch: Batch) -> list[np.ndarray]:
         """Columns of a batch as numbers."""
@@ -378,7 +415,8 @@ class ModelColumns:
         new = values[(place < 0) & ~np.isnan(values)]
         if len(new):
             self._check_unknown(name, new[0].item())
-        return np.where(place < 0, np.nan, place)[codes]
+        of_values = np.where(place < 0, self._new.get(name, np.nan), place)
+        return np.where(np.isnan(values), np.nan, of_values)[codes]
 
     def _formatted(self, name: str, column: Any) -> np.ndarray:
         if not (isinstance(column, np.ndarray) or kind_of(column.type) == "text"):
@@ -407,8 +445,8 @@ class ModelColumns:
         """A sentence for each column with texts that training has not seen."""
         return [
             f"column {name!r}: {known.n_unknown:,} rows have a text that training has not "
-            f"seen, such as {known.example!r}; "
-            "it counts as missing"
+            f"seen, such as {known.example!r}; it "
+            + ("counts as missing" if np.isnan(known.number_of_new) else "has the mean of all rows")
             for name, known in self.known.items()
             if known.n_unknown
         ]
@@ -440,6 +478,7 @@ def read_validation(
     target_values: Sequence[str],
     weight: str | None = None,
     verbose: int = 0,
+    sparse: bool = False,
 ) -> tuple[Part, list[str]]:
     """Read a table to measure a model on.
 
@@ -457,6 +496,8 @@ def read_validation(
         The column of weights.
     verbose : int, default=0
         1 for progress on standard error.
+    sparse : bool, default=False
+        Whether a sparse table stays sparse, as that of training.
 
     Returns
     -------
@@ -468,6 +509,8 @@ def read_validation(
     where = table.source.label
     wanted = [*schema.columns, schema.target, *([weight] if weight else [])]
     check_columns(where, table.missing(wanted), table.names)
+    if not sparse:
+        table.check_dense()
     texts = {**text, **({schema.target: list(target_values)} if target_values else {})}
     columns = ModelColumns(schema.columns, texts, schema.formats, where)
     text_weight = {weight} if weight and table.kinds.get(weight) == "text" else set()
@@ -488,9 +531,12 @@ def read_validation(
             keep = ~np.isnan(y)
             n_without += int(np.count_nonzero(~keep))
             weights = weigh(batch.columns[weight]) if weight and weigh else None
-            out.add(columns.features(batch), y, weights, keep, table.fraction)
+            features = columns.stored(batch) if sparse else None
+            if features is None:
+                features = columns.features(batch)
+            out.add(features, y, weights, keep, table.fraction)
     part = out.finish()
-    if not len(part.x):
+    if not part.n_rows:
         raise TableError(f"{where}: no row has a value of the target {schema.target!r}")
     notes = columns.unknown_texts()
     if n_without:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,6 +113,20 @@ def _check_texts(data: TrainingData, name: str) -> None:
             f"{_a_text(data)!r} and {texts[-1]!r}. If they are classes, say --task multiclass; if "
             "they are numbers, make all of them numbers; or choose another --target"
         )
+    unit = _common_unit(data.target_values) if n > MOST_CLASSES else None
+    if unit is not None:
+        raise TableError(
+            f"the target {name!r} holds {n:,} numbers with the unit {unit!r}, such as "
+            f"{_a_text(data)!r}, which is not known: write them without it; if they are classes, "
+            "say --task multiclass"
+        )
+
+
+def _common_unit(texts: Sequence[str]) -> str | None:
+    """What all texts have behind a number, if it is the same."""
+    found = [re.fullmatch(r"[-+]?[0-9][0-9.,]*\s*([^\d\s]+)", text.strip()) for text in texts]
+    units = {match[1] for match in found if match}
+    return units.pop() if all(found) and len(units) == 1 else None
 
 
 def _infer(data: TrainingData, y: np.ndarray) -> tuple[str, str]:

@@ -4,7 +4,9 @@ Squares of sums of gradients decide on splits, and float64 holds no squares of n
 1e150. Targets within 2**-200 and 2**200 are left as they are. Others become numbers around 1; the
 parameters that are measured against them follow, and trees are multiplied by the power again. A fit
 with a homogeneous objective does the same at any scale, so that a target that is multiplied by a
-power of two multiplies the predictions by it, bit for bit.
+power of two multiplies the predictions by it, bit for bit. Whether gradients are in
+the unit of the targets is the objective's degree: those of squared errors are, those of absolute
+errors are not.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import numpy as np
 from gpuboost.config import BoostParams
 from gpuboost.exchange import SplitRules
 from gpuboost.model.ensemble import Ensemble
+from gpuboost.objectives.objective import Objective
 
 #: Targets of which the largest has an exponent in this range need no other unit.
 LARGEST_EXPONENT = 200
@@ -28,17 +31,20 @@ class Magnitude:
     """Targets are two to this exponent times what is trained on."""
 
     exponent: int = 0
+    degree: int = 1  # of the gradients
 
     @classmethod
-    def of(cls, y: np.ndarray, weight: np.ndarray) -> Magnitude:
+    def of(cls, y: np.ndarray, weight: np.ndarray, objective: Objective) -> Magnitude:
         """From the largest target of a row that has a weight, of all outputs together."""
+        if objective.degree is None:
+            return cls()
         counted = y[..., weight > 0] if weight.size else y
         largest = float(np.abs(counted).max(initial=0.0))
         if y.ndim == 2:
             _check_sizes(np.abs(counted).max(axis=1, initial=0.0))
         exponent = math.frexp(largest)[1] - 1
         far = largest > 0 and abs(exponent) > LARGEST_EXPONENT
-        return cls(exponent if far else 0)
+        return cls(exponent if far else 0, objective.degree)
 
     def divide(self, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Targets to train on; rows without weight may have any."""
@@ -48,14 +54,26 @@ class Magnitude:
         with np.errstate(over="ignore", under="ignore"):
             return np.ldexp(counted, -self.exponent)
 
+    def objective(self, objective: Objective) -> Objective:
+        """The objective for such targets: parameters that are measured in them follow."""
+        if not self.exponent or not objective.in_targets:
+            return objective
+        values = {name: objective.parameters[name] for name in objective.in_targets}
+        return objective.with_parameters(
+            **{name: _shifted(value, -self.exponent) for name, value in values.items()}
+        )
+
     def params(self, params: BoostParams) -> BoostParams:
-        """Parameters for such targets: gains are in their square, penalties and steps in them."""
+        """Parameters for such targets.
+
+        Gains are in the square of the gradients, penalties in them, and steps in the targets.
+        """
         if not self.exponent:
             return params
         return replace(
             params,
-            min_split_gain=_shifted(params.min_split_gain, -2 * self.exponent),
-            reg_alpha=_shifted(params.reg_alpha, -self.exponent),
+            min_split_gain=_shifted(params.min_split_gain, -2 * self.degree * self.exponent),
+            reg_alpha=_shifted(params.reg_alpha, -self.degree * self.exponent),
             max_delta_step=_shifted(params.max_delta_step, -self.exponent),
         )
 
@@ -63,7 +81,8 @@ class Magnitude:
         """Rules for such targets: what a feature costs is subtracted from gains."""
         if not self.exponent or rules.costs is None:
             return rules
-        shifted = [_shifted(cost, -2 * self.exponent) for cost in rules.costs]
+        exponent = -2 * self.degree * self.exponent
+        shifted = [_shifted(cost, exponent) for cost in rules.costs]
         return replace(rules, costs=np.array(shifted))
 
     def multiply(self, ensemble: Ensemble) -> Ensemble:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuboost.objectives.losses import exact_mean
+from gpuboost.objectives.constants import exact_mean
 from gpuboost.objectives.objective import Objective
 from gpuboost.scalar.formulas import power_of_two_below
 
@@ -27,7 +27,7 @@ def projection_factors(
     distance from the start value is taken as the unit.
     """
     sizes = np.ones(len(base_score))
-    if objective.homogeneous and y.ndim == 2:
+    if objective.degree == 1 and y.ndim == 2:
         distances = np.abs(y - base_score[:, None])
         sizes = np.array([exact_mean(of_output, weight, host) for of_output in distances])
         if not sizes.any():

@@ -80,9 +80,8 @@ class RowSampler:
             self.units = backend.put(units.units), backend.put(units.shares)
         self.samples = units is not None or params.subsample < 1
         #: (n_rows,) how often each row counts in this round, if anything needs to know it.
-        self.factor: DeviceArray = None
-        if self.units is not None or self.by_gradient is not None:
-            self.factor = backend.empty((n_rows,), np.float64)
+        counts = self.units is not None or self.by_gradient is not None
+        self.factor = backend.empty((n_rows if counts else 0,), np.float64)
         self.drawn = backend.empty((len(usable),), ROW) if self.samples else self.usable
 
     @property

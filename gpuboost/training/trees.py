@@ -52,7 +52,13 @@ CLASS_CRITERIA = {
     "log_loss": ENTROPY,
     "misclassification": MISCLASSIFICATION,
 }
-VALUE_CRITERIA = {"squared_error": SQUARES, "absolute_error": ABSOLUTE, "poisson": POISSON}
+#: friedman_mse is a name that scikit-learn has had for squared_error: its gain is the same.
+VALUE_CRITERIA = {
+    "squared_error": SQUARES,
+    "friedman_mse": SQUARES,
+    "absolute_error": ABSOLUTE,
+    "poisson": POISSON,
+}
 SPLITTERS = {"exact": BEST, "hist": BEST, "random": RANDOM, "midpoint": MIDPOINT}
 DIVISIONS = {
     "auto": AUTOMATIC,

@@ -20,7 +20,7 @@ from numba.core import cgutils, serialize
 from numba.extending import intrinsic, overload, register_jitable
 
 from gpuboost.kernels.cpu._compiler import HelperCompiler, KernelCompiler
-from gpuboost.scalar import fixed_point, formulas, quantiles, rows
+from gpuboost.scalar import fixed_point, formulas, quantiles, rows, search, selection
 from gpuboost.uninterrupted import uninterrupted
 
 # nogil: our own threads run kernels side by side (numba's thread pool dies when two Python threads
@@ -190,9 +190,15 @@ for _function in (
     fixed_point.pack_nearest,
     fixed_point.pack_at_random,
     quantiles.cut_between,
+    selection.key_of,
+    selection.value_of,
+    selection.whole_weight,
+    selection.is_reached,
+    selection.is_edge,
 ):
     jitable(_function)
 for _function in (
+    search.first_from,
     rows.goes_left,
     rows.walk,
     rows.add_tree,

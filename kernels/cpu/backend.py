@@ -1,44 +1,25 @@
 """The CPU backend: numba kernels run by a team of threads."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from gpuboost.dtypes import (
-    ABSOLUTE,
-    CHUNK,
-    FINE,
-    HIST_STRIDE,
-    LABEL_SPLIT,
     MAX_VALUE_BINS,
-    NODE,
-    PACKED,
-    PAIR,
-    PIECE,
-    PROGRESS,
     ROW,
     SAMPLE,
-    SET_NODE,
-    SET_SPLIT,
-    SET_WORDS,
-    SPLIT,
-    SYMMETRIC,
-    TREE_BEST,
-    TREE_NODE,
-    TREE_PROGRESS,
 )
 from gpuboost.exchange import (
-    BoostedTree,
     ClassicalGrower,
+    Codes,
     DeviceArray,
     Drawn,
+    DrawnRows,
     EnsembleLike,
     FeatureMatrix,
     GradientSample,
     Grower,
-    GrownTree,
     GrowthLimits,
     HostArray,
     LinkLike,
@@ -48,58 +29,30 @@ from gpuboost.exchange import (
     ScoreLike,
     SparseRows,
     SplitRules,
-    TreeJob,
 )
 from gpuboost.kernels.cpu import (
     binning,
     gradients,
     histogram,
+    leaf_quantiles,
     leaf_targets,
-    leaves,
-    picked,
     predict,
     projection,
     sampling,
     sparse,
     target_statistics,
 )
-from gpuboost.kernels.cpu.cart import describe, levels
 from gpuboost.kernels.cpu.cart import predict as cart_predict
-from gpuboost.kernels.cpu.cart.categories import MAX_EXHAUSTIVE
-from gpuboost.kernels.cpu.cart.grow import grow_tree
-from gpuboost.kernels.cpu.cart.records import Coded, Distances, Targets, Work
 from gpuboost.kernels.cpu.columns import SparseColumns
-from gpuboost.kernels.cpu.draws import make_groups, make_weights
-from gpuboost.kernels.cpu.forced import make_forced
-from gpuboost.kernels.cpu.frontier import make_frontier
-from gpuboost.kernels.cpu.growth import N_OF_TREE, Stages, assist, grow
-from gpuboost.kernels.cpu.rules import make_rules
-from gpuboost.kernels.cpu.sharing import CONTROL_SIZE, FINISHED, N_THREADS, STAGE
+from gpuboost.kernels.cpu.grower import CpuGrower
 from gpuboost.kernels.cpu.threads import Team
+from gpuboost.kernels.cpu.trees import CpuTreeGrower
 from gpuboost.scalar.area import area_and_pairs
+from gpuboost.scalar.rows import LINK_ROWS
 from gpuboost.scalar.sampling import N_BUCKETS
 
-#: Row-feature pairs below which a tree is grown by one thread: it takes a millisecond or two
-#: (2026-11, AMD EPYC), and waking another thread may take a tenth of one.
-SMALL_WORK = 1 << 19
-#: Row-feature pairs after which growth returns to Python for a moment: about a quarter of a second.
-BUDGET = 1 << 28
-#: The same for classical trees, which take longer for a pair: some hundredths of a second, as all
-#: threads are waited for.
-TREE_BUDGET = 1 << 23
-#: Features of one building task: 64 histograms are 128 KiB, which the second-level cache holds, and
-#: a row's 64 bins are a cache line.
-RANGE_FEATURES = 64
-#: Most memory for histograms of open nodes. Beyond it histograms are dropped and built again when
-#: needed: slower, same bits.
-POOL_BYTES = 1 << 30
-#: The share of the rows up to which a tree's rows are copied together.
-MOST_PICKED = 0.5
 #: Rows up to which prediction walks the trees instead of binning the rows.
 FEW_ROWS = 48
-#: Boosted trees that are handed out together: turning records into arrays takes 10 us a tree one by
-#: one, and 4 us together (63 nodes, 2026-11).
-KEPT_TREES = 16
 #: No row is left out.
 NO_BAGS = np.empty((0, 0), np.uint8)
 
@@ -132,7 +85,7 @@ class CpuBackend:
 
     def to_host(self, array: DeviceArray) -> HostArray:
         """The other way round."""
-        return array
+        return np.asarray(array)
 
     def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> DeviceArray:
         """An array to be filled."""
@@ -176,7 +129,7 @@ class CpuBackend:
 
     def bin_matrix(
         self, x: DeviceArray, cuts: HostArray, n_cuts: HostArray, by_rows: bool
-    ) -> tuple[DeviceArray, DeviceArray]:
+    ) -> tuple[Codes, Codes]:
         """Bins of ``x`` by columns, and by rows if asked: ``(columns, bins)``."""
         n_rows, n_features = x.shape
         columns = np.empty((n_features, n_rows), np.uint8)
@@ -194,18 +147,24 @@ class CpuBackend:
         self, x: SparseRows, weight: HostArray, rows: HostArray | None, max_values: int
     ) -> list[HostArray]:
         """Cuts of each column of a sparse matrix."""
+        cuts = [np.empty(0)] * x.n_features
+        varying = sparse.cut_constant_columns(x, weight, max_values, cuts)
+        if not len(varying):
+            return cuts
         from scipy.sparse import csr_array  # not with the library: dense matrices do not need it
 
-        by_columns = csr_array((x.data, x.column, x.begin), shape=x.shape).tocsc()
+        # numbers of one width: scipy would copy the columns to make them as wide as the begins
+        begin = x.begin.astype(np.int32) if x.size < 2**31 else x.begin
+        by_columns = csr_array((x.data, x.column, begin), shape=x.shape).tocsc()
         begin, row, data = by_columns.indptr, by_columns.indices, by_columns.data
         share = weight if weight.size else np.ones(len(x))
         sampled = None
         if rows is not None:
             sampled = np.zeros(len(x), np.bool_)
             sampled[rows] = True
-        cuts = [np.empty(0)] * x.n_features
 
-        def cut_column(f: int) -> None:
+        def cut_column(which: int) -> None:
+            f = varying[which]
             stored = slice(begin[f], begin[f + 1])
             column = data[stored], row[stored], weight
             some = sparse.column_cuts(*column, sampled, some_share, x.absent, max_values)
@@ -218,15 +177,15 @@ class CpuBackend:
 
         all_shares = float(share.sum())
         some_share = all_shares if rows is None else float(share[rows].sum())
-        self.share_out(x.n_features, cut_column)
+        self.share_out(len(varying), cut_column)
         return cuts
 
-    def bin_sparse(self, x: SparseRows, cuts: list[HostArray]) -> DeviceArray:
+    def bin_sparse(self, x: SparseRows, cuts: list[HostArray]) -> Codes:
         """Codes of the stored values of a sparse matrix."""
         n_cells = np.array([len(of_column) + 2 for of_column in cuts], np.int64)
         return self.code_sparse(x, cuts, np.concatenate([[0], np.cumsum(n_cells)]))
 
-    def code_sparse(self, x: SparseRows, cuts: list[HostArray], first: HostArray) -> Any:
+    def code_sparse(self, x: SparseRows, cuts: list[HostArray], first: HostArray) -> Codes:
         """The codes, in which those of each feature begin with ``first``."""
         entries = np.empty(x.size, np.uint32)
         cut_begin = np.concatenate([[0], np.cumsum([len(of_column) for of_column in cuts])])
@@ -238,21 +197,31 @@ class CpuBackend:
         absent = [0 if np.isnan(x.absent) else 1 + np.searchsorted(of, 0.0) for of in cuts]
         return SparseColumns(x.begin, entries, first, np.array(absent, np.uint8))
 
-    def ordered_sums(
+    def sort_by_code(self, rows: HostArray, code: HostArray, n_codes: int) -> HostArray:
+        """Rows in the order of their codes; those of one code stay as they are."""
+        out = np.empty(len(rows), ROW)
+        target_statistics.sort_by_code(rows, code, n_codes, out)
+        return out
+
+    def ordered_means(
         self,
-        order: HostArray,
-        level: HostArray,
+        rows: HostArray,
+        key: HostArray,
         weight: HostArray,
         target: HostArray,
-        level_weight: HostArray,
-        level_sum: HostArray,
-        weight_before: HostArray,
-        sum_before: HostArray,
-    ) -> None:
-        """Sums of fixed-point weights and targets by level, all and before each row, in place."""
-        target_statistics.ordered_sums(
-            order, level, weight, target, level_weight, level_sum, weight_before, sum_before
+        units: tuple[float, HostArray],
+        prior: HostArray,
+        prior_weight: float,
+        mean: HostArray,
+    ) -> tuple[HostArray, HostArray, HostArray]:
+        """Means of the rows before each row, in place; keys of levels, their weights and sums."""
+        n_rows, n_targets = len(rows), target.shape[1]
+        levels = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
+        sums = np.empty((n_rows, n_targets), np.int64)
+        n = target_statistics.ordered_means(
+            rows, key, weight, target, *units, prior, prior_weight, mean, *levels, sums
         )
+        return levels[0][:n], levels[1][:n], sums[:n]
 
     def code_borders(
         self, x: DeviceArray, weight: HostArray, columns: DeviceArray, n_codes: HostArray
@@ -330,6 +299,32 @@ class CpuBackend:
         self.team.run_kernel(g.size, gradients.project, *given, out_g, out_h, blocks)
         gradients.sum_blocks(blocks, sums)
 
+    def residual_quantile(
+        self,
+        rows: DeviceArray,
+        y: DeviceArray,
+        raw: DeviceArray,
+        weight: DeviceArray,
+        unit: float,
+        level: float,
+    ) -> float:
+        """A quantile of the absolute residuals of some rows."""
+        everything = len(rows) == len(y)
+        which = slice(None) if everything else rows
+        distance = np.abs(y[which] - raw[which])
+        own_weight = weight[which] if weight.size else weight[:]
+        return self.weighted_quantile(distance, own_weight, unit, level)
+
+    def weighted_quantile(
+        self, values: HostArray, weight: HostArray, unit: float, level: float
+    ) -> float:
+        """A quantile of values; weights are rounded to whole units."""
+        keys, steps = np.empty(len(values), np.uint64), np.empty(len(weight), np.int64)
+        leaf_quantiles.list_values(values, weight, unit, keys, steps)
+        out = np.empty(1)
+        leaf_quantiles.quantile_of(keys, steps, level, out)
+        return float(out[0])
+
     def mean_of_rows(
         self,
         metric: MetricLike,
@@ -360,11 +355,11 @@ class CpuBackend:
         self, metric: QuotientLike, y: DeviceArray, raw: DeviceArray, weight: DeviceArray
     ) -> ScoreLike:
         """Area under the ROC curve of the first output, a metric of two sums."""
-        return metric.score(*area_and_pairs(y, raw[0], weight))
+        return metric.score(*area_and_pairs(np.asarray(y), raw[0], np.asarray(weight)))
 
     def quantize(
         self,
-        rows: DeviceArray,
+        rows: DrawnRows,
         g: DeviceArray,
         h: DeviceArray,
         weight: DeviceArray,
@@ -390,15 +385,15 @@ class CpuBackend:
 
     def draw_rows(
         self, usable: DeviceArray, fraction: float, key: np.uint32, out: DeviceArray
-    ) -> DeviceArray:
+    ) -> DrawnRows:
         """Rows of one round."""
         listed, n_kept = self._list_of(usable)
         self.team.run_kernel(len(usable), sampling.draw_rows, usable, fraction, key, listed, n_kept)
         return out[: sampling.join_blocks(listed, n_kept, usable, key, out)]
 
-    def _list_of(self, usable: HostArray) -> tuple[HostArray, HostArray]:
+    def _list_of(self, usable: DeviceArray) -> tuple[HostArray, HostArray]:
         """Room for lists of rows by blocks, and for their lengths."""
-        return np.empty_like(usable), np.empty(-(-len(usable) // gradients.BLOCK), np.int64)
+        return np.empty(len(usable), ROW), np.empty(-(-len(usable) // gradients.BLOCK), np.int64)
 
     def draw_by_gradient(
         self,
@@ -425,10 +420,13 @@ class CpuBackend:
             run(n_rows, sampling.list_drawn, key, buckets, plan, listed, n_kept)
             begins = np.concatenate([[0], np.cumsum(n_kept)])
             n, n_outputs = int(begins[-1]), g.shape[0]
+            # what is wrong with a row is found, whether it is drawn or not
+            whole = self.to_host(sums).copy()
+            bad = ~np.isfinite(whole)
             if n == 0:
                 rows = np.array([sampling.any_row(usable, key)], ROW)
                 nothing = np.zeros((n_outputs, 1))
-                sums[:] = np.where(np.isfinite(sums), 0.0, sums)
+                sums[:] = np.where(bad, whole, 0.0)
                 return Drawn(rows, nothing, nothing, weight[rows] if weight.size else weight)
             apart = Drawn(
                 np.empty(n, ROW),
@@ -438,10 +436,8 @@ class CpuBackend:
             )
             given = listed, begins, buckets, plan, g, h, weight
             run(n_rows, sampling.take_drawn, *given, *apart, blocks)
-            whole = sums.copy()
             gradients.sum_blocks(blocks, sums)
-            # what is wrong with a row that is not drawn is found all the same
-            np.copyto(sums, whole, where=~np.isfinite(whole))
+            sums[bad] = whole[bad]
             return apart
         drawn = blocks, listed, n_kept
         run(n_rows, sampling.keep_rows, key, buckets, plan, g, h, weight, factor, *drawn)
@@ -456,7 +452,7 @@ class CpuBackend:
         key: np.uint32,
         factor: DeviceArray,
         out: DeviceArray,
-    ) -> DeviceArray:
+    ) -> DrawnRows:
         """Rows of one round, drawn with all rows of their unit."""
         self.team.run_kernel(len(units), sampling.keep_units, key, units, shares, factor)
         listed, n_kept = self._list_of(usable)
@@ -467,11 +463,11 @@ class CpuBackend:
         self,
         listed: HostArray,
         n_kept: HostArray,
-        usable: HostArray,
+        usable: DeviceArray,
         key: np.uint32,
-        factor: HostArray,
-        out: HostArray,
-    ) -> HostArray:
+        factor: DeviceArray,
+        out: DeviceArray,
+    ) -> DrawnRows:
         """The rows whose factor is not 0; one of them, which gets one, if there are none."""
         rows = out[: sampling.join_blocks(listed, n_kept, usable, key, out)]
         if len(rows) == 1 and factor[rows[0]] == 0:
@@ -626,7 +622,9 @@ class CpuBackend:
     def labels(self, raw: DeviceArray, classes: HostArray) -> DeviceArray:
         """The class with the highest score; one score for two classes is that of the second."""
         one_score = len(raw) < len(classes)
-        return classes[(raw[0] > 0).astype(np.intp) if one_score else raw.argmax(axis=0)]
+        return classes[
+            (raw[0] > 0).astype(np.intp) if one_score else np.asarray(raw).argmax(axis=0)
+        ]
 
     def each_row(
         self, function: Callable[..., None], shape: tuple[int, ...], *arguments: DeviceArray | float
@@ -641,6 +639,10 @@ class CpuBackend:
         n_scores, n_rows = raw.shape
         if link.name == "identity":
             return raw[0] if n_scores == 1 else raw.T.copy()
+        if link.name in LINK_ROWS:
+            function, width = LINK_ROWS[link.name]
+            made = self.each_row(function, (n_rows, width or n_scores), raw)
+            return made.reshape((n_rows,)) if made.shape[1] == 1 and link.name != "sorted" else made
         one_score = link.name == "logistic" and n_scores == 1
         out = np.empty((n_rows, 2 if one_score else n_scores))
         if one_score:
@@ -650,390 +652,3 @@ class CpuBackend:
         else:
             predict.class_probabilities(raw, out)
         return out
-
-
-class CpuGrower:
-    """Grows trees over one binned matrix; owns the buffers they need."""
-
-    def __init__(
-        self,
-        team: Team,
-        binned: FeatureMatrix,
-        limits: GrowthLimits,
-        rules: SplitRules | None,
-    ) -> None:
-        self.team, self.sparse = team, binned.sparse
-        columns, n_bins, n_rows = binned.columns, binned.n_bins, binned.n_rows
-        rules = SplitRules() if rules is None else rules
-        max_nodes = 2 * limits.max_leaves - 1
-        n_used, max_split = limits.tree_features, limits.max_open
-        work = len(columns.entries) if self.sparse else n_rows * n_used
-        self.threads = team.size if work >= SMALL_WORK else 1
-        n_ranges = -(-n_used // RANGE_FEATURES)
-        scan_tasks = 2 * self.threads if self.threads > 1 else 1
-        scan_ranges = _even_ranges(n_used, max(n_ranges, min(n_used // 4, scan_tasks)))
-        slot_cells = int(columns.first[-1]) + 1 if self.sparse else n_used * HIST_STRIDE
-        slot_bytes = slot_cells * (12 if limits.count_rows else 8)
-        self.n_slots = (
-            max_split
-            if limits.order == SYMMETRIC
-            else max(1, min(max_split, POOL_BYTES // slot_bytes))
-        )
-        self.n_spare = 0 if self.n_slots == max_split else 4
-        n_parts = 4 * self.threads if self.threads > 1 else 0
-        pool_shape = (self.n_slots + self.n_spare + n_parts, slot_cells)
-        self.symmetric = True if limits.order == SYMMETRIC else None
-        has_sets = bool(binned.is_categorical.any())
-        self.frontier = make_frontier(max_split)
-        self.free_slots = np.empty(self.n_slots, np.int32)
-        self.stages = Stages(
-            features=None,  # of the tree, as all that is None here
-            starts=np.arange(n_used, dtype=np.int64) * HIST_STRIDE,
-            consecutive=False,
-            rows=np.empty(n_rows, ROW),
-            scratch=np.empty(n_rows, ROW),
-            gh=None,
-            growth=None,
-            bins=None if self.sparse else binned.by_rows,
-            row_stride=len(n_bins),
-            columns=columns,
-            build_ranges=_even_ranges(n_used, 1 if self.sparse else n_ranges),
-            scan_ranges=scan_ranges,
-            n_bins=n_bins,
-            rules=make_rules(rules.directions, max_nodes),
-            weights=make_weights(rules.feature_weights),
-            groups=make_groups(rules.groups, max_nodes),
-            due=None if rules.costs is None else rules.costs.copy(),
-            forced=make_forced(rules.forced, max_nodes),
-            absent=columns.absent if self.sparse else None,
-            is_categorical=binned.is_categorical if has_sets else None,
-            progress=np.zeros(1, PROGRESS),
-            nodes=np.empty(max_nodes, SET_NODE if has_sets else NODE),
-            pieces=np.empty(max_split + 4 * self.threads, PIECE),
-            pairs=np.empty(max_split, PAIR),
-            chunks=np.empty(2 * max_split + n_parts, CHUNK),
-            masks=np.empty((2 * max_split, n_used if limits.sample_columns else 0), np.uint8),
-            pool=np.empty(pool_shape, PACKED),
-            count_pool=np.empty(pool_shape, np.int32) if limits.count_rows else None,
-            best_splits=np.empty(
-                (2 * max_split, len(scan_ranges) - 1), SET_SPLIT if has_sets else SPLIT
-            ),
-        )
-        self.trees: list[BoostedTree] = []
-        listed = self.sparse or limits.max_leaves > predict.MAX_LABELS
-        self.labels = np.empty(n_rows, np.int32 if listed else np.uint8)
-        self.most_picked = 0 if self.sparse else int(MOST_PICKED * n_rows)
-        self.copies: tuple[HostArray, ...] = ()
-        self.picks = False
-
-    def _pick(self, rows: HostArray, gh: HostArray) -> tuple[Any, ...]:
-        """Gradients and a matrix of some rows, numbered anew: the fields of ``Stages``."""
-        n_features = len(self.stages.n_bins)
-        n_words = -(-n_features // 8)
-        if not self.copies:
-            most = -(-self.most_picked // 8) * 8
-            self.numbers = np.arange(most, dtype=ROW)
-            self.copies = (
-                np.empty(most * n_words, np.uint64),
-                np.empty(most * n_words * 8, np.uint8),
-                np.empty(most, PACKED),
-            )
-        width = -(-len(rows) // 8) * 8
-        by_rows, columns, picked_gh = self.copies
-        apart = len(gh) < len(self.labels)
-        columns = columns[: 8 * n_words * width].reshape(8 * n_words, width)
-        self.team.run_kernel(
-            len(rows) * n_features, picked.pick_rows, self.stages.bins, n_features, rows, gh,
-            by_rows, columns, picked_gh[:0] if apart else picked_gh,
-        )  # fmt: skip
-        return gh if apart else picked_gh, by_rows.view(np.uint8), 8 * n_words, columns
-
-    def grow(
-        self, rows: DeviceArray, features: DeviceArray, gh: DeviceArray, growth: DeviceArray
-    ) -> None:
-        """Grow a tree from packed gradients."""
-        n, n_given = rows.shape[0], gh.shape[0]
-        self.picks = n <= self.most_picked and len(features) == self.stages.row_stride
-        if self.picks:
-            gh, *matrix = self._pick(rows, gh)
-            self.stages.rows[:n] = self.numbers[:n]
-        else:
-            matrix = [self.stages.bins, self.stages.row_stride, self.stages.columns]
-            if n_given < self.labels.shape[0]:  # of the rows only
-                gh, given = np.empty(self.labels.shape[0], PACKED), gh
-                gh[rows] = given
-            self.stages.rows[:n] = rows
-        self.stages.progress[:] = 0
-        control = np.zeros(CONTROL_SIZE, np.int64)
-        control[N_THREADS] = self.threads
-        stages = Stages(
-            features,
-            self.stages.columns.first[features] if self.sparse else self.stages.starts,
-            len(features) == len(self.stages.n_bins),
-            self.stages.rows[:n],
-            self.stages.scratch[:n],
-            gh,
-            growth,
-            *matrix,
-            *self.stages[N_OF_TREE:],
-        )
-        list_leaves = self.labels.dtype != np.uint8
-
-        def job(thread: int) -> None:
-            if thread > 0:
-                assist(control, self.symmetric, stages)
-                return
-            try:
-                while not grow(
-                    control,
-                    BUDGET,
-                    self.symmetric,
-                    list_leaves,
-                    self.n_slots,
-                    self.n_spare,
-                    self.frontier,
-                    self.free_slots,
-                    stages,
-                ):
-                    pass
-            finally:
-                control[STAGE] = FINISHED
-
-        if self.threads > 1:
-            self.team.run(job)
-        else:
-            job(0)
-
-    def finish(
-        self,
-        rows: DeviceArray,
-        g: DeviceArray,
-        h: DeviceArray,
-        weight: DeviceArray,
-        growth: DeviceArray,
-        fine_units: DeviceArray,
-        learning_rate: float,
-    ) -> None:
-        """Label all rows, and give the tree its values from fine sums of the true gradients."""
-        columns = self.stages.columns
-        nodes = self.stages.nodes[: self.stages.progress["n_nodes"][0]].copy()
-        n, n_splits, n_rows = nodes.shape[0], nodes.shape[0] // 2, self.labels.shape[0]
-        self.splits, self.leaf_of_label = (
-            np.empty(n_splits, LABEL_SPLIT),
-            np.empty(n_splits + 1, np.int32),
-        )
-        has_sets = self.stages.is_categorical is not None
-        self.sets = np.empty((n_splits, SET_WORDS), np.uint64) if has_sets else None
-        leaves.number_leaves(nodes, self.splits, self.sets, self.leaf_of_label)
-        n_values = g.shape[0]
-        sums = np.zeros((n_values, n, leaves.N_SUMS), FINE)
-        gradients = g, h, weight, fine_units
-        if self.labels.dtype == np.uint8:
-            tree: tuple[HostArray | None, ...] = (
-                columns, self.splits, self.sets, self.leaf_of_label, rows
-            )  # fmt: skip
-            self.team.run_kernel(g.size, leaves.sum_by_labels, *tree, *gradients, self.labels, sums)
-        else:
-            self.labels[:] = -1
-            listed = self.stages.rows[: len(rows)]
-            apart = g.shape[1] < n_rows
-            if self.picks and not apart:
-                listed = rows[listed]
-            elif apart and not self.picks:
-                listed = np.searchsorted(rows, listed).astype(ROW)
-            tree = nodes, self.leaf_of_label, listed, rows
-            self.team.run_kernel(g.size, leaves.sum_by_lists, *tree, *gradients, self.labels, sums)
-            if len(rows) < n_rows:
-                self.team.run_kernel(
-                    n_rows, leaves.walk_the_rest, columns, nodes, self.leaf_of_label, self.labels
-                )
-        values, cover = np.empty((n, n_values)), np.empty(n)
-        rules = self.stages.rules
-        bounds = None if rules is None else rules.bounds
-        self.value_bounds = None if bounds is None else learning_rate * bounds[:n]
-        given = growth, fine_units, learning_rate, bounds
-        leaves.leaf_values(nodes, sums, *given, values, cover)
-        self.trees.append(BoostedTree(nodes, values, cover, sums[0, :, 2].copy()))
-
-    def replace_leaf_values(
-        self, rows: DeviceArray, value_of_rows: Callable[[HostArray], float]
-    ) -> None:
-        """Other values for the leaves that have rows: what a function says of their rows."""
-        labels = self.labels[rows]
-        by_label = rows[np.argsort(labels, kind="stable")]
-        ends = np.cumsum(np.bincount(labels, minlength=len(self.leaf_of_label)))
-        values = self.trees[-1].values
-        for leaf, leaf_rows in zip(self.leaf_of_label, np.split(by_label, ends[:-1]), strict=True):
-            if len(leaf_rows):
-                values[leaf] = value_of_rows(leaf_rows)
-        if self.value_bounds is not None:
-            low, high = self.value_bounds[: len(values)].T[:, :, None]
-            values.clip(low, high, out=values)
-
-    def add_leaf_values(self, raw: DeviceArray) -> None:
-        """Add leaf values to the raw scores of all rows."""
-        self.team.run_kernel(
-            raw.size,
-            leaves.add_leaf_values,
-            self.labels,
-            self.leaf_of_label,
-            self.trees[-1].values,
-            raw,
-        )
-
-    def add_tree(self, binned: FeatureMatrix, raw: DeviceArray) -> None:
-        """Add the tree to the raw scores of rows of another matrix with the same bins."""
-        (nodes, values, _, _), columns = self.trees[-1], binned.columns
-        if binned.sparse or len(self.leaf_of_label) > predict.MAX_LABELS:
-            self.team.run_kernel(raw.size, leaves.add_walked, columns, nodes, values, raw)
-            return
-        tree = self.splits, self.sets, self.leaf_of_label, values
-        self.team.run_kernel(raw.size, leaves.add_labelled, columns, *tree, raw)
-
-    def take_trees(self, everything: bool) -> list[BoostedTree]:
-        """Trees grown since the last ones were taken, a few at a time."""
-        if len(self.trees) < KEPT_TREES and not everything:
-            return []
-        taken, self.trees = self.trees, []
-        return taken
-
-
-class CpuTreeGrower:
-    """Grows classical trees over one coded matrix, one at a time; owns the buffers they need."""
-
-    def __init__(
-        self,
-        team: Team,
-        coded: FeatureMatrix,
-        probability: HostArray,
-        first_channel: HostArray,
-        n_ranks: int,
-    ) -> None:
-        self.team = team
-        self.coded = Coded(
-            coded.columns.reshape(-1), coded.by_rows.reshape(-1), coded.n_codes, coded.begin,
-            coded.lower, coded.upper, coded.is_categorical, probability,
-        )  # fmt: skip
-        self.first_channel, self.n_ranks = first_channel, n_ranks
-        n_categories = coded.n_codes[coded.is_categorical > 0]
-        self.most_words = -(-int(n_categories.max(initial=0)) // 64)
-        self.work: dict[str, HostArray] | None = None
-        self.distances: Distances | None = None
-
-    def grow(self, job: TreeJob) -> GrownTree:
-        """Grow a tree."""
-        n = len(job.rows)
-        if self.work is None or len(self.work["rows"]) < n:
-            self.work = self._allocate(n, len(job.classes) > 0)
-            self.distances = self._allocate_distances(n)
-        work = Work(**{**self.work, "rows": self.work["rows"][:n]})
-        work.rows[:] = job.rows
-        nodes, sets = np.empty(2 * job.max_leaves - 1, TREE_NODE), np.empty(0, np.uint64)
-        frontier, best = make_frontier(job.max_leaves), np.empty(1, TREE_BEST)
-        progress = np.zeros(1, TREE_PROGRESS)
-        targets = Targets(
-            job.weight, job.classes, job.values, self.first_channel, job.rank, job.by_rank
-        )
-        given = self.coded, targets, job.growth, TREE_BUDGET, self.most_words
-        while not grow_tree(*given, work, self.distances, nodes, sets, frontier, best, progress):
-            self.team.check()
-            n_words = int(progress["n_words"][0])
-            if n_words + 2 * self.most_words > len(sets):
-                longer = np.empty(2 * (n_words + 2 * self.most_words), np.uint64)
-                longer[:n_words] = sets[:n_words]
-                sets = longer
-        n_nodes, n_words = int(progress["n_nodes"][0]), int(progress["n_words"][0])
-        return GrownTree(nodes[:n_nodes].copy(), sets[:n_words].copy(), work.rows)
-
-    def grow_together(self, jobs: Sequence[TreeJob]) -> Iterable[GrownTree]:
-        """Grow trees one after another, each when it is asked for: they use the same buffers."""
-        return map(self.grow, jobs)
-
-    def order_nodes(
-        self,
-        by_levels: HostArray,
-        next_code: HostArray,
-        level_sets: HostArray,
-        root: int,
-        n_nodes: int,
-        max_leaves: int,
-    ) -> tuple[HostArray, HostArray]:
-        """The nodes of one tree, which was grown level by level elsewhere, and its sets.
-
-        Split and numbered in the order in which ``grow`` does it.
-        """
-        nodes, coded = np.empty(n_nodes, TREE_NODE), self.coded
-        sets = np.empty(n_nodes * level_sets.shape[1], np.uint64)
-        n_used, n_words = levels.order_nodes(
-            by_levels, next_code, level_sets, root, coded.n_codes, coded.begin, coded.lower,
-            coded.upper, max_leaves, make_frontier(n_nodes), np.empty(n_nodes, np.int64), nodes,
-            sets,
-        )  # fmt: skip
-        return nodes[:n_used].copy(), sets[:n_words].copy()
-
-    def describe(
-        self,
-        nodes: HostArray,
-        rows: HostArray,
-        weight: HostArray,
-        classes: HostArray,
-        y: HostArray,
-        criterion: int,
-    ) -> tuple[HostArray, HostArray, HostArray]:
-        """Weight, value and impurity of every node, from the true targets."""
-        n = len(nodes)
-        described = np.empty(n), np.empty((n, self.first_channel[-1])), np.empty(n)
-        order = np.empty(len(rows), np.int32) if criterion == ABSOLUTE else None
-        describe.describe_nodes(
-            nodes, rows, weight, classes, y, self.first_channel, criterion, order, *described
-        )
-        return described
-
-    def _allocate(self, n_rows: int, with_classes: bool) -> dict[str, HostArray]:
-        n_outputs, n_channels = len(self.first_channel) - 1, int(self.first_channel[-1])
-        n_cell = n_channels if with_classes else n_channels + 1
-        n_codes = max(int(self.coded.n_codes.max()), self.n_ranks)
-        n_words = -(-n_codes // 64)
-        shapes = {
-            "rows": ((n_rows,), ROW),
-            "scratch": ((n_rows,), ROW),
-            "weight": ((n_rows,), np.int64),
-            "classes": ((n_rows * n_outputs if with_classes else 0,), np.int32),
-            "values": ((0 if with_classes else n_rows * n_outputs,), np.int64),
-            "code": ((n_rows,), np.int32),
-            "table": ((n_codes * n_cell,), np.int64),
-            "place": ((n_codes,), np.int32),
-            "bits": ((n_words,), np.uint64),
-            "summary": ((-(-n_words // 64),), np.uint64),
-            "present": ((n_codes + 1,), np.int32),
-            "cells": (((n_codes + 1) * n_cell,), np.int64),
-            "counts": ((n_codes + 1,), np.int32),
-            "order": ((n_codes + 1,), np.int32),
-            "sort_key": ((n_codes + 1,), np.float64),
-            "total": ((n_channels,), np.float64),
-            "left": ((n_channels,), np.float64),
-            "side": ((n_channels,), np.float64),
-            "features": ((len(self.coded.n_codes),), np.int32),
-            "best_set": ((n_words,), np.uint64),
-        }
-        return {name: np.zeros(shape, dtype) for name, (shape, dtype) in shapes.items()}
-
-    def _allocate_distances(self, n_rows: int) -> Distances | None:
-        """Buffers for the absolute error, if there are targets by rank."""
-        if self.n_ranks == 0:
-            return None
-        n_outputs, n_cuts = len(self.first_channel) - 1, int(self.coded.n_codes.max())
-        return Distances(
-            rank=np.zeros((n_outputs, n_rows), np.int32),
-            by_rank=np.zeros((n_outputs, n_rows)),
-            n_ranks=np.zeros(n_outputs, np.int64),
-            rank_tree=np.zeros((n_rows + 1, 2), np.int64),
-            by_code=np.zeros(n_rows, np.int32),
-            ends=np.zeros(n_cuts + 1, np.int32),
-            scores=np.zeros((2, max(n_cuts, 1 << MAX_EXHAUSTIVE))),
-        )
-
-
-def _even_ranges(n: int, n_ranges: int) -> HostArray:
-    """Borders of n_ranges ranges of about equal length."""
-    return np.linspace(0, n, max(1, n_ranges) + 1).astype(np.int64)

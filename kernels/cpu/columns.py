@@ -9,7 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from gpuboost.kernels.cpu._jit import by_type
+from gpuboost.kernels.cpu._jit import by_type, helper
+from gpuboost.scalar.search import first_from
+
+#: Times that one list must be as long as another one to be searched and not gone through.
+FEW = 8
 
 
 class SparseColumns(NamedTuple):
@@ -19,6 +23,14 @@ class SparseColumns(NamedTuple):
     entries: Any  # (n,) uint32: first[feature] + code, ascending within a row
     first: Any  # (n_features + 1,) int64: what the entries of each feature begin with
     absent: Any  # (n_features,) uint8: code of the values that are not stored
+
+
+class StoredByColumn(NamedTuple):
+    """The same codes by columns, each with its rows in ascending order."""
+
+    begin: Any  # (n_features + 1,) int64: where the entries of each column begin
+    rows: Any  # (n,) int32
+    codes: Any  # (n,) uint8
 
 
 def column_of(columns, feature):
@@ -51,15 +63,42 @@ def _code_of(column, row):
     return _find_entry
 
 
+@helper
+def codes_of(columns, stored, feature, rows, codes):
+    """Codes of ascending rows in one column of a sparse matrix, into ``codes``.
+
+    What is stored is looked up among the rows, or each row among what is stored, or both are gone
+    through side by side: which is least depends on how many there are of both.
+    """
+    n = rows.shape[0]
+    if n == 0:
+        return
+    begin, end = stored.begin[feature], stored.begin[feature + 1]
+    end = first_from(stored.rows, begin, end, rows[n - 1] + 1)
+    begin = first_from(stored.rows, begin, end, rows[0])
+    absent = columns.absent[feature]
+    if end - begin > FEW * n:
+        column = column_of(columns, feature)
+        for i in range(n):
+            codes[i] = code_of(column, rows[i])
+        return
+    for i in range(np.uint64(n)):
+        codes[i] = absent
+    i = 0
+    for e in range(begin, end):
+        row = stored.rows[e]
+        if n > FEW * (end - begin):
+            i = first_from(rows, i, n, row)
+        else:
+            while i < n and rows[i] < row:
+                i += 1
+        if i < n and rows[i] == row:
+            codes[i] = stored.codes[e]
+
+
 def _find_entry(column, row):
     """Binary search among the entries of the row."""
     begin, entries, first, end, absent = column
-    low, high = begin[row], begin[row + 1]
-    last = high
-    while low < high:
-        middle = (low + high) // 2
-        if entries[middle] < first:
-            low = middle + 1
-        else:
-            high = middle
-    return np.uint8(entries[low] - first) if low < last and entries[low] < end else absent
+    last = begin[row + 1]
+    place = first_from(entries, begin[row], last, first)
+    return np.uint8(entries[place] - first) if place < last and entries[place] < end else absent

@@ -74,6 +74,8 @@ class Stages(NamedTuple):
     row_stride: int
     columns: Any
     # of all trees
+    stored: Any
+    codes: Any
     build_ranges: Any
     scan_ranges: Any
     n_bins: Any
@@ -488,7 +490,9 @@ def run_stage(stage, shared, control, symmetric, a):
             a.n_bins, a.rows, a.gh, a.progress, a.chunks, a.pool, a.count_pool,
         )  # fmt: skip
     elif stage == PARTITION:
-        partition_pieces(counter, a.columns, a.progress, a.nodes, a.pieces, a.rows, a.scratch)
+        partition_pieces(
+            counter, a.columns, a.stored, a.progress, a.nodes, a.pieces, a.rows, a.scratch, a.codes
+        )
     elif stage == MOVE:
         move_pieces(counter, a.progress, a.nodes, a.pieces, a.rows, a.scratch)
     else:

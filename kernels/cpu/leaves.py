@@ -15,6 +15,7 @@ from gpuboost.kernels.cpu.columns import code_of, column_of
 from gpuboost.kernels.cpu.predict import label_block
 from gpuboost.kernels.cpu.sets import goes_right, question_of, shift_and_limit
 from gpuboost.scalar.formulas import leaf_weight, within
+from gpuboost.scalar.search import first_from
 
 BLOCK = 4096
 PREFETCH_ROWS = np.uint64(16)
@@ -57,19 +58,6 @@ def number_leaves(
 
 
 @helper
-def first_from(rows, row):
-    """Where the ascending rows reach ``row``."""
-    low, high = 0, rows.shape[0]
-    while low < high:
-        middle = (low + high) // 2
-        if rows[middle] < row:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@helper
 def add_row(row, label, g, h, weight, g_scale, h_scale, sums):
     """Add one row to its label's sums."""
     w = weight[row] if weight.shape[0] > 0 else 1.0
@@ -109,7 +97,8 @@ def sum_by_labels(
     while block * BLOCK < n_rows:
         begin, end = block * BLOCK, min((block + 1) * BLOCK, n_rows)
         label_rows(columns[:, begin:end], splits, sets, labels[begin:end])
-        first, last = first_from(rows, begin), first_from(rows, end)
+        n = rows.shape[0]
+        first, last = first_from(rows, 0, n, begin), first_from(rows, 0, n, end)
         if apart:
             for i in range(np.uint64(last - first)):
                 of_drawn[i] = labels[np.uint64(rows[np.uint64(first) + np.uint64(i)])]

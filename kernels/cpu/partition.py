@@ -13,21 +13,31 @@ Bins are read column by column."""
 import numpy as np
 
 from gpuboost.kernels.cpu._jit import helper, take_number
-from gpuboost.kernels.cpu.columns import code_of, column_of
+from gpuboost.kernels.cpu.columns import code_of, codes_of, column_of
 from gpuboost.kernels.cpu.sets import goes_right, question_of
 
 ONE = np.uint64(1)
 
 
 @helper
+def code_at(column, listed, row, i):
+    """Code of the row at place i: of its column, or from a list of codes in the rows' order."""
+    if listed is not None:
+        return listed[i]
+    return code_of(column, row)
+
+
+@helper
 def partition_pieces(
     counter,  # (1,) int64, INOUT
     columns,  # (n_features, n_rows) uint8, IN; or SparseColumns
+    stored,  # StoredByColumn, IN, of a sparse matrix, else None
     progress,  # (1,) PROGRESS, IN
     nodes,  # (max_nodes,) NODE, IN
     pieces,  # (max_pieces,) PIECE, INOUT: n_left
     rows,  # (n,) int32, INOUT
     scratch,  # (n,) int32, SCRATCH
+    codes,  # (n,) uint8, SCRATCH, for a sparse matrix, else None
 ):
     """Pass 1."""
     task = take_number(counter)
@@ -38,12 +48,15 @@ def partition_pieces(
         question = question_of(node.split)
         piece_rows = rows[piece.begin : piece.end]
         buffer = scratch[piece.begin : piece.end]
+        listed = codes[piece.begin : piece.end] if codes is not None else None
+        if listed is not None:
+            codes_of(columns, stored, node.split.feature, piece_rows, listed)
         n = np.uint64(piece_rows.shape[0])
         left, right = np.uint64(0), np.uint64(0)
         if piece.begin == node.begin and piece.end == node.end:
             for i in range(n):
                 row = piece_rows[i]
-                is_right = goes_right(question, code_of(column, row))
+                is_right = goes_right(question, code_at(column, listed, row, i))
                 piece_rows[left] = row
                 buffer[right] = row
                 left += np.uint64(not is_right)
@@ -54,7 +67,7 @@ def partition_pieces(
             last = n - ONE
             for i in range(n):
                 row = piece_rows[i]
-                is_right = goes_right(question, code_of(column, row))
+                is_right = goes_right(question, code_at(column, listed, row, i))
                 buffer[left] = (
                     row  # no branch: the place it does not belong to is written again later
                 )

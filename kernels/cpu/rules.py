@@ -17,6 +17,7 @@ from gpuboost.kernels.cpu._jit import helper, inlined
 from gpuboost.kernels.cpu.scores import (
     NO_SPLIT,
     drop_small_sides,
+    least_hessian,
     packed_score,
     sums_of_sides,
     unpacked,
@@ -84,7 +85,7 @@ def score_cuts_within(
     direction, low, high = limits
     gu, hu = p.gradient_unit, p.hessian_unit
     reg_lambda, reg_alpha, max_delta_step = p.reg_lambda, p.reg_alpha, p.max_delta_step
-    least = max(p.min_child_weight, 0.5 * hu)  # a side without hessian is no side
+    least = least_hessian(growth)
     total_g, total_h = unpacked(total, gu, hu)
     for b in range(1, last + 1):
         gl, hl, gr, hr = sums_of_sides(prefix[b] + extra, total_g, total_h, gu, hu)

@@ -23,6 +23,12 @@ def sums_of_sides(left, total_g, total_h, gradient_unit, hessian_unit):
     return gl, hl, total_g - gl, total_h - hl
 
 
+@inlined
+def least_hessian(growth):
+    """What a side of a cut must have: a side without hessian is no side."""
+    return max(growth[0].min_child_weight, 0.5 * growth[0].hessian_unit)
+
+
 @helper
 def score_cuts(
     prefix,  # (>= last + 1,) int64 packed, IN: sums of the bins up to each
@@ -39,7 +45,7 @@ def score_cuts(
     p = growth[0]
     gu, hu = p.gradient_unit, p.hessian_unit
     reg_lambda, reg_alpha, max_delta_step = p.reg_lambda, p.reg_alpha, p.max_delta_step
-    least = max(p.min_child_weight, 0.5 * hu)  # a side without hessian is no side
+    least = least_hessian(growth)
     total_g, total_h = unpacked(total, gu, hu)
     if reg_alpha == 0.0 and max_delta_step == 0.0:
         for b in range(1, last + 1):

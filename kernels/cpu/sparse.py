@@ -9,6 +9,8 @@ import numpy as np
 
 from gpuboost.kernels.cpu._jit import helper, kernel, prefetch, take_number
 from gpuboost.kernels.cpu.binning import distinct_values, quantile_cuts
+from gpuboost.kernels.cpu.columns import StoredByColumn
+from gpuboost.scalar.search import first_from
 
 #: Rows and entries that are asked for ahead (2026-11, AMD EPYC).
 AHEAD_ROWS, AHEAD_ENTRIES = 8, np.uint64(16)
@@ -43,19 +45,94 @@ def column_cuts(values, rows, weight, sampled, total, absent, max_values):
     return cuts[: quantile_cuts(distinct[:n], weights[:n], max_values, cuts)].copy()
 
 
+@kernel(makes_arrays=False)
+def look_at_columns(
+    begin,  # (n_rows + 1,) int64, IN
+    column,  # (n_entries,) int32, IN
+    data,  # (n_entries,) float, IN
+    weight,  # (n_rows,) float64, IN: the share of every row; or empty
+    n_stored,  # (n_features,) int64, INOUT: how many values each column stores
+    value,  # (n_features,) float64, OUT: the first of them
+    varies,  # (n_features,) uint8, INOUT: whether there is another one
+    share,  # (n_features,) float64, INOUT: of the rows that store them
+):
+    """What each column stores, in one pass over all rows."""
+    for i in range(begin.shape[0] - 1):
+        of_row = weight[i] if weight.shape[0] > 0 else 1.0
+        for e in range(np.uint64(begin[i]), np.uint64(begin[i + 1])):
+            f = np.uint64(column[e])
+            if n_stored[f] == 0:
+                value[f] = data[e]
+            varies[f] |= np.uint8(data[e] != value[f])  # NaN is other than NaN
+            n_stored[f] += 1
+            share[f] += of_row
+
+
+def cut_constant_columns(x, weight, max_values, cuts):
+    """Cuts of the columns that store one value, into ``cuts``; returns the numbers of the others.
+
+    Encoders write thousands of them. Sampling would have no say: all rows are looked at if there
+    are few values.
+    """
+    n_features, n_rows = x.n_features, len(x)
+    if max_values <= 2:
+        return np.arange(n_features)
+    n_stored, value = np.zeros(n_features, np.int64), np.zeros(n_features)
+    varies, share = np.zeros(n_features, np.uint8), np.zeros(n_features)
+    look_at_columns(x.begin, x.column, x.data, weight, n_stored, value, varies, share)
+    total = weight.sum() if weight.size else n_rows
+    both = (varies == 0) & (x.absent == 0) & (share > 0) & (share < total) & (value != 0)
+    known = {}
+    for f, stored in zip(np.flatnonzero(both).tolist(), value[both].tolist(), strict=True):
+        if stored not in known:
+            ends, of_value = np.array([min(stored, 0.0), max(stored, 0.0)]), np.empty(1)
+            quantile_cuts(ends, np.ones(2), max_values, of_value)
+            known[stored] = of_value
+        cuts[f] = known[stored]
+    return np.flatnonzero(varies)
+
+
+@kernel(makes_arrays=False)
+def list_by_columns(
+    begin,  # (n_rows + 1,) int64, IN
+    entries,  # (n,) uint32, IN: first[feature] + code
+    first,  # (n_features + 1,) int64, IN
+    feature_of,  # (first[-1],) int32, IN: of each number that entries have
+    places,  # (n_features + 2,) int64, OUT: where each column begins, from the second on 0 at first
+    rows,  # (n,) int32, OUT
+    codes,  # (n,) uint8, OUT
+):
+    """Put the entries of all rows in the order of their columns."""
+    for e in range(np.uint64(entries.shape[0])):
+        places[np.uint64(feature_of[np.uint64(entries[e])]) + np.uint64(2)] += 1
+    for f in range(2, places.shape[0]):
+        places[f] += places[f - 1]
+    for i in range(begin.shape[0] - 1):
+        for e in range(np.uint64(begin[i]), np.uint64(begin[i + 1])):
+            entry = entries[e]
+            f = np.uint64(feature_of[np.uint64(entry)])
+            place = np.uint64(places[f + np.uint64(1)])
+            places[f + np.uint64(1)] += 1
+            rows[place] = i
+            codes[place] = np.uint8(entry - np.uint32(first[f]))
+
+
+def by_columns(columns):
+    """``StoredByColumn`` of ``SparseColumns``."""
+    n_features, n = len(columns.first) - 1, len(columns.entries)
+    feature_of = np.repeat(np.arange(n_features, dtype=np.int32), np.diff(columns.first))
+    places = np.zeros(n_features + 2, np.int64)
+    rows, codes = np.empty(n, np.int32), np.empty(n, np.uint8)
+    list_by_columns(columns.begin, columns.entries, columns.first, feature_of, places, rows, codes)
+    return StoredByColumn(places[:-1].copy(), rows, codes)
+
+
 @helper
 def code_in(cuts, begin, end, value):
     """1 + how many of the cuts from begin to end are below a value; 0 for a missing one."""
     if np.isnan(value):
         return np.uint8(0)
-    low, high = begin, end
-    while low < high:
-        middle = (low + high) // 2
-        if cuts[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return np.uint8(low - begin + 1)
+    return np.uint8(first_from(cuts, begin, end, value) - begin + 1)
 
 
 @kernel

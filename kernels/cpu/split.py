@@ -15,7 +15,14 @@ from gpuboost.dtypes import CUT, HIST_STRIDE, IN_SET
 from gpuboost.kernels.cpu._jit import allocating, by_type, helper, inlined, take_number
 from gpuboost.kernels.cpu.histogram import add, build, count_rows, subtract
 from gpuboost.kernels.cpu.rules import limits_of, node_score, score_cuts_within
-from gpuboost.kernels.cpu.scores import NO_SPLIT, larger_side_left, score_cuts
+from gpuboost.kernels.cpu.scores import (
+    NO_SPLIT,
+    larger_side_left,
+    least_hessian,
+    score_cuts,
+    sums_of_sides,
+    unpacked,
+)
 from gpuboost.kernels.cpu.sets import (
     count_sets,
     order_codes,
@@ -204,6 +211,22 @@ def scan_buffers(count_pool):
 
 
 @helper
+def only_cut_is_too_small(cells, at, n_bins, total, growth):
+    """Whether a feature of two values, none missing, leaves a side without enough hessian.
+
+    This is what most features are that encoders make of categories, in most nodes.
+    """
+    if n_bins != 2 or cells[at] != 0:
+        return False
+    p = growth[0]
+    gu, hu = p.gradient_unit, p.hessian_unit
+    total_g, total_h = unpacked(total, gu, hu)
+    _, hl, _, hr = sums_of_sides(cells[at + 1], total_g, total_h, gu, hu)
+    least = least_hessian(growth)
+    return (hl < least) | (hr < least)
+
+
+@helper
 def scan_node(
     node,
     node_id,
@@ -235,6 +258,8 @@ def scan_node(
         if mask.shape[0] > 0 and mask[j] == 0:
             continue
         at, end_at = starts[j], starts[j] + n_bins[f] + 1
+        if counts is None and only_cut_is_too_small(cells, at, n_bins[f], node.sums, growth):
+            continue
         feature_cells = cells[at:end_at]
         feature_counts = counts[at:end_at] if counts is not None else None
         if search is not None and search.is_categorical[f] != 0:
@@ -335,15 +360,15 @@ def build_chunks(
 
 
 @helper
-def complete(pair, nodes, features, starts, begin, end, n_bins, pool):
+def complete(pair, nodes, features, starts, begin, end, at_once, n_bins, pool):
     """Add up the parts of the siblings' histograms, or take the smaller one's off the parent's.
 
-    For one range of features.
+    For one range of features, ``at_once`` of them together: 1, or all if no cell is between them.
     """
     small = nodes[pair.small]
-    for j in range(begin, end):
+    for j in range(begin, end, at_once):
         a = starts[j]
-        b = a + n_bins[features[j]] + 1
+        b = starts[j + at_once - 1] + n_bins[features[j + at_once - 1]] + 1
         for k in range(small.n_parts):
             add(pool[small.first_part + k, a:b], pool[small.slot, a:b])
         if pair.large >= 0:
@@ -357,9 +382,16 @@ def complete(pair, nodes, features, starts, begin, end, n_bins, pool):
 @helper
 def complete_both(pair, nodes, features, starts, begin, end, n_bins, absent, pool, count_pool):
     """``complete`` sums and counts, with those of values that are not stored."""
-    complete(pair, nodes, features, starts, begin, end, n_bins, pool)
+    at_once = np.int64(1)
+    if (
+        absent is not None
+        and begin < end
+        and features[end - 1] - features[begin] == end - begin - 1
+    ):
+        at_once = np.int64(end - begin)
+    complete(pair, nodes, features, starts, begin, end, at_once, n_bins, pool)
     if count_pool is not None:
-        complete(pair, nodes, features, starts, begin, end, n_bins, count_pool)
+        complete(pair, nodes, features, starts, begin, end, at_once, n_bins, count_pool)
     if absent is not None:
         for side in range(2 if pair.large >= 0 else 1):
             node = nodes[pair.small if side == 0 else pair.large]

@@ -4,21 +4,25 @@ Nothing is read back while a boosted tree grows.
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from gpuboost.dtypes import N_CODES, SAMPLE, SUM_BLOCK, SUM_LANES
+from gpuboost.dtypes import N_CODES, NODE, SAMPLE, SUM_BLOCK, SUM_LANES
 from gpuboost.exchange import (
     ClassicalGrower,
+    Codes,
     DeviceArray,
     Drawn,
+    DrawnRows,
     EnsembleLike,
     FeatureMatrix,
     GradientSample,
     Grower,
     GrowthLimits,
     HostArray,
+    LeafQuantile,
     LinkLike,
     MetricLike,
     ObjectiveLike,
@@ -32,8 +36,11 @@ from gpuboost.kernels.cuda import binning, gradients, predict, sampling
 from gpuboost.kernels.cuda.compiler import THREADS, Kernels
 from gpuboost.kernels.cuda.device import cupy
 from gpuboost.kernels.cuda.grower import CudaGrower, group_features_for, tile_rows_for
+from gpuboost.kernels.cuda.leaf_quantiles import LeafRows, Selection
+from gpuboost.kernels.cuda.records import STATE
 from gpuboost.kernels.cuda.trees import CudaTreeGrower, trees_at_once
 from gpuboost.scalar.fixed_point import fine_room
+from gpuboost.scalar.rows import LINK_ROWS
 from gpuboost.scalar.sampling import N_BUCKETS
 
 #: Rows up to which prediction stays on the host: moving them would take longer than the trees.
@@ -48,7 +55,7 @@ MEDIAN_CELLS = 1 << 24
 NUMERIC_CLASSES = {np.dtype(t) for t in "?bhilqBHILQfd"}
 
 
-def _on_host(array: DeviceArray) -> bool:
+def _on_host(array: DeviceArray | float) -> bool:
     return not isinstance(array, cupy().ndarray)
 
 
@@ -93,6 +100,7 @@ class CudaBackend:
         self.group_features = group_features_for(self.device)
         self.kernels = Kernels(self.group_features, False, device_id)
         self._ensemble: EnsembleLike | None = None
+        self._all_rows: tuple[Any, ...] | None = None
         self._buffers: dict[str, DeviceArray] = {}
         self._on_their_way: list[PendingScore] = []
 
@@ -140,7 +148,7 @@ class CudaBackend:
 
     def bin_matrix(
         self, x: DeviceArray, cuts: HostArray, n_cuts: HostArray, by_rows: bool
-    ) -> tuple[DeviceArray, DeviceArray]:
+    ) -> tuple[Codes, Codes]:
         """Bins in the device's layout: (None, bins).
 
         Rows go up in chunks: while one is binned the next is on its way.
@@ -151,9 +159,9 @@ class CudaBackend:
         """Bins by columns, (n_features, n_rows) uint8, where the matrix is."""
         if _on_host(x):
             return self.host.bin_columns(x, cuts, n_cuts)
-        return self._bins(x, cuts, n_cuts, 1).reshape(x.shape[1], x.shape[0])
+        return self._bins(x, cuts, n_cuts, 1).reshape(x.shape[::-1])
 
-    def bin_sparse(self, x: SparseRows, cuts: list[HostArray]) -> DeviceArray:
+    def bin_sparse(self, x: SparseRows, cuts: list[HostArray]) -> Codes:
         """Codes of the stored values of a sparse matrix, in one buffer (``common.cuh``)."""
         first = np.arange(x.n_features + 1, dtype=np.int64) * N_CODES
         codes = self.host.code_sparse(x, cuts, first)
@@ -283,7 +291,7 @@ class CudaBackend:
 
     def quantize(
         self,
-        rows: DeviceArray,
+        rows: DrawnRows,
         g: DeviceArray,
         h: DeviceArray,
         weight: DeviceArray,
@@ -296,6 +304,40 @@ class CudaBackend:
             g.shape[0], g, h, weight, np.bool_(weight.size > 0), growth, out
         )
         return out
+
+    def residual_quantile(
+        self,
+        rows: DeviceArray,
+        y: DeviceArray,
+        raw: DeviceArray,
+        weight: DeviceArray,
+        unit: float,
+        level: float,
+    ) -> float:
+        """A quantile of the absolute residuals of some rows; waits for it."""
+        n = rows.shape[0]
+        if self._all_rows is None or self._all_rows[0].n_rows != n:
+            self._all_rows = self._one_leaf(n)
+        selection, nodes, state, leaves, tiles = self._all_rows
+        where = LeafRows(rows, nodes, state, leaves, tiles)
+        weights = weight, weight[:0], unit
+        selection.search(where, y, raw, weights, LeafQuantile(level), absolute=True)
+        out = self._scratch("residual_quantile", (1,))
+        args = selection.searches, np.float64(level), out
+        self.kernels.launch("leaf_quantiles", "write_quantile", (1,), (32,), args)
+        return float(self.to_host(out)[0])
+
+    def _one_leaf(self, n: int) -> tuple[Any, ...]:
+        """What finds quantiles of so many rows, and these rows as those of a single leaf."""
+        tile_rows = tile_rows_for(n)
+        n_tiles = -(-n // tile_rows)
+        blocks = min(n_tiles, 8 * self.device.attributes["MultiProcessorCount"])
+        selection = Selection(self.kernels, n, 1, tile_rows, blocks)
+        nodes, state = np.zeros(1, NODE), np.zeros(1, STATE)
+        nodes["end"], state["n_leaves"] = n, 1
+        tiles = np.array([0, n_tiles], np.int32)
+        arrays = nodes, state, np.zeros(1, np.int32), tiles
+        return selection, *map(self.put, arrays)
 
     def mean_of_rows(
         self,
@@ -391,7 +433,7 @@ class CudaBackend:
 
     def draw_rows(
         self, usable: DeviceArray, fraction: float, key: np.uint32, out: DeviceArray
-    ) -> DeviceArray:
+    ) -> DrawnRows:
         """Rows of one round: (rows, how many), both on the device."""
         nothing = self._scratch("no_factor", (1,))
         return self._collect(usable, fraction, key, nothing, False, out)
@@ -440,7 +482,7 @@ class CudaBackend:
         key: np.uint32,
         factor: DeviceArray,
         out: DeviceArray,
-    ) -> DeviceArray:
+    ) -> DrawnRows:
         """Rows of one round, drawn with all rows of their unit; (rows, how many)."""
         sampling.KEEP_UNITS(units.shape[0], key, units, shares, factor)
         return self._collect(usable, 0.0, key, factor, True, out)
@@ -453,7 +495,7 @@ class CudaBackend:
         factor: DeviceArray,
         counted: bool,
         out: DeviceArray,
-    ) -> DeviceArray:
+    ) -> DrawnRows:
         """The rows that are drawn: by their hash, or those that count; (rows, how many)."""
         n = usable.shape[0]
         tile_rows = tile_rows_for(n)
@@ -644,6 +686,10 @@ class CudaBackend:
         n_scores, n_rows = raw.shape
         if link.name == "identity":
             return raw[0] if n_scores == 1 else raw.T.copy()
+        if link.name in LINK_ROWS:
+            function, width = LINK_ROWS[link.name]
+            made = self.each_row(function, (n_rows, width or n_scores), raw)
+            return made.reshape((n_rows,)) if made.shape[1] == 1 and link.name != "sorted" else made
         one_score = link.name == "logistic" and n_scores == 1
         out = self.empty((n_rows, 2 if one_score else n_scores), np.float64)
         if link.name == "logistic":

@@ -87,18 +87,31 @@ __device__ __forceinline__ double packed_score(i64 sums, const Growth& p) {
         (double)hessian_of(sums) * p.hessian_unit, p);
 }
 
-// Score of both sides of a cut, or no_split() if a side is too light.
-__device__ __forceinline__ double cut_score(i64 left, i64 total, const Growth& p) {
-    // a side without hessian is no side
-    const double least = fmax(p.min_child_weight, 0.5 * p.hessian_unit);
+// Gradients and hessians of both sides of a cut.
+struct Sides {
+    double gl, hl, gr, hr;
+};
+
+__device__ __forceinline__ Sides sides_of(i64 left, i64 total, const Growth& p) {
     const double gl = (double)gradient_of(left) * p.gradient_unit;
     const double hl = (double)hessian_of(left) * p.hessian_unit;
-    const double gr = (double)gradient_of(total) * p.gradient_unit - gl;
-    const double hr = (double)hessian_of(total) * p.hessian_unit - hl;
-    if (!(hl >= least && hr >= least)) return no_split();
+    return {gl, hl, (double)gradient_of(total) * p.gradient_unit - gl,
+        (double)hessian_of(total) * p.hessian_unit - hl};
+}
+
+// A side without hessian is no side.
+__device__ __forceinline__ bool heavy_enough(const Sides& s, const Growth& p) {
+    const double least = fmax(p.min_child_weight, 0.5 * p.hessian_unit);
+    return s.hl >= least && s.hr >= least;
+}
+
+// Score of both sides of a cut, or no_split() if a side is too light.
+__device__ __forceinline__ double cut_score(i64 left, i64 total, const Growth& p) {
+    const Sides s = sides_of(left, total, p);
+    if (!heavy_enough(s, p)) return no_split();
     if (p.reg_alpha == 0.0 && p.max_delta_step == 0.0)
-        return gl * gl / (hl + p.reg_lambda) + gr * gr / (hr + p.reg_lambda);
-    return leaf_score(gl, hl, p) + leaf_score(gr, hr, p);
+        return s.gl * s.gl / (s.hl + p.reg_lambda) + s.gr * s.gr / (s.hr + p.reg_lambda);
+    return leaf_score(s.gl, s.hl, p) + leaf_score(s.gr, s.hr, p);
 }
 
 // What the cuts of a feature of a node keep to: see kernels/cpu/rules.py. CONSTRAINED: whether the
@@ -146,16 +159,12 @@ __device__ __forceinline__ double limited_cut_score(
     i64 left, i64 total, const Growth& p, const Limits& limits, bool is_free)
 {
     if (!CONSTRAINED) return cut_score(left, total, p);
-    const double least = fmax(p.min_child_weight, 0.5 * p.hessian_unit);
-    const double gl = (double)gradient_of(left) * p.gradient_unit;
-    const double hl = (double)hessian_of(left) * p.hessian_unit;
-    const double gr = (double)gradient_of(total) * p.gradient_unit - gl;
-    const double hr = (double)hessian_of(total) * p.hessian_unit - hl;
-    if (!(hl >= least && hr >= least)) return no_split();
-    const double wl = within(leaf_weight(gl, hl, p), limits.low, limits.high);
-    const double wr = within(leaf_weight(gr, hr, p), limits.low, limits.high);
+    const Sides s = sides_of(left, total, p);
+    if (!heavy_enough(s, p)) return no_split();
+    const double wl = within(leaf_weight(s.gl, s.hl, p), limits.low, limits.high);
+    const double wr = within(leaf_weight(s.gr, s.hr, p), limits.low, limits.high);
     if (!is_free && !(limits.direction * (wr - wl) >= 0.0)) return no_split();
-    return score_at(gl, hl, wl, p) + score_at(gr, hr, wr, p);
+    return score_at(s.gl, s.hl, wl, p) + score_at(s.gr, s.hr, wr, p);
 }
 
 // Give the children of a node their bounds.

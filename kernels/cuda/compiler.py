@@ -28,6 +28,7 @@ from gpuboost.dtypes import (
 from gpuboost.kernels.cuda.device import cupy
 from gpuboost.kernels.cuda.records import c_structs
 from gpuboost.scalar.formulas import LN2_HIGH, LN2_LOW, LOG2_E, SQRT_HALF
+from gpuboost.scalar.selection import MEAN_ROOM, ROUNDING
 
 #: --fmad=false: a fused multiply-add rounds once where the CPU rounds twice.
 OPTIONS = ("--std=c++17", "--fmad=false")
@@ -51,6 +52,7 @@ FILES = (
     "partition",
     "growth",
     "leaves",
+    "leaf_quantiles",
     "reduce",
     "cart",
     "cart_search",
@@ -111,6 +113,8 @@ def source(name, group_features, count_rows, rules=(), sparse=False):
         "SPARSE": int(sparse),
         "IN_SET": IN_SET,
         "SET_WORDS": SET_WORDS,
+        "ROUNDING": ROUNDING,
+        "MEAN_ROOM": MEAN_ROOM,
     }
     defines = "".join(f"#define {key} {value}\n" for key, value in constants.items())
     texts = (_read(file) for file in ("common.cuh", *SHARED.get(name, ()), f"{name}.cu"))

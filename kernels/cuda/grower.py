@@ -5,7 +5,7 @@ build_histograms, scan: five launches, whatever the number of nodes. The host ne
 tree has come; kernels of a step with nothing to do return at once.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,14 +27,16 @@ from gpuboost.dtypes import (
 from gpuboost.exchange import (
     BoostedTree,
     DeviceArray,
+    DrawnRows,
     FeatureMatrix,
     GrowthLimits,
-    HostArray,
+    LeafQuantile,
     SplitRules,
 )
 from gpuboost.kernels.cuda import predict
 from gpuboost.kernels.cuda.compiler import THREADS, Kernels
 from gpuboost.kernels.cuda.device import cupy, memory
+from gpuboost.kernels.cuda.leaf_quantiles import ORDER_LEAVES, LeafRows, Selection
 from gpuboost.kernels.cuda.records import STATE
 
 #: Shared memory that a block of the histogram kernel may take, so that two or more run on a
@@ -44,8 +46,10 @@ HISTOGRAM_BYTES = 48 * 1024
 MIN_TILE_ROWS = 1024
 #: About as many tiles at most: a block adds up the counts of the tiles before its own.
 MAX_TILES = 4096
-#: Features that one block of the scan goes through.
-SCAN_FEATURES = 32
+#: Features that one block of the scan goes through, at most; a warp takes one after another.
+SCAN_FEATURES, SCAN_WARPS = 32, THREADS["SCAN_THREADS"] // 32
+#: Blocks of the scan for each pair of siblings, in leaf-wise growth.
+SCAN_BLOCKS = 64
 #: Trees that are kept on the device before they are fetched: at most so many, in about so many
 #: bytes.
 KEPT_TREES, KEPT_BYTES = 256, 1 << 24
@@ -64,6 +68,20 @@ def group_features_for(device: Any) -> int:
 def tile_rows_for(n_rows: int) -> int:
     """Rows of a tile, a multiple of 256."""
     return max(MIN_TILE_ROWS, -(-n_rows // MAX_TILES // 256) * 256)
+
+
+def scan_features_for(order: int, n_used: int) -> int:
+    """Features of a block of the scan.
+
+    In leaf-wise growth a step has few nodes, so blocks with few features share the work; ``choose``
+    has to compare what all of them found.
+    """
+    if order == SYMMETRIC:
+        return 1
+    if order == LEAFWISE:
+        per_block = -(-n_used // (SCAN_BLOCKS * SCAN_WARPS)) * SCAN_WARPS
+        return min(per_block, SCAN_FEATURES)
+    return SCAN_FEATURES
 
 
 class CudaGrower:
@@ -85,7 +103,6 @@ class CudaGrower:
         self.n_rows = binned.n_rows
         self.masked = limits.sample_columns
         self.categorical = bool(binned.is_categorical.any())
-        node, split = (SET_NODE, SET_SPLIT) if self.categorical else (NODE, SPLIT)
         self.kernels = Kernels(
             group_features,
             limits.count_rows,
@@ -99,21 +116,38 @@ class CudaGrower:
         self.shared_bytes = group_features * N_CODES * 4 * (3 if limits.count_rows else 2)
         self.fits_shared = self.shared_bytes <= attributes["MaxSharedMemoryPerBlock"]
         self.tile_rows = tile_rows_for(self.n_rows)
+        self._allocate(device, rules)
+        self._put_rules(rules)
+        self.n_bins = cp.asarray(binned.n_bins)
+        self.is_categorical = cp.asarray(
+            binned.is_categorical if self.categorical else np.zeros(1, np.uint8)
+        )
+        self.absent = self.bins[len(self.bins) - self.n_features :]  # read if it is sparse
+        self.fetched: list[BoostedTree] = []
+        self.selection: Selection | None = None
+        self.graph: Any = None  # False: the next tree is recorded
+        self.n_kept = 0
+        self.all_rows: DeviceArray | None = None  # how many rows there are, if all are used
+
+    def _allocate(self, device: Any, rules: SplitRules) -> None:
+        """Buffers of a tree, and of those that are kept until they are taken."""
+        limits = self.limits
+        node, split = (SET_NODE, SET_SPLIT) if self.categorical else (NODE, SPLIT)
         max_nodes, max_open = 2 * limits.max_leaves - 1, limits.max_open
         self.max_pairs = (
             min(max_open, limits.leaves_per_step) if limits.order == LEAFWISE else max_open
         )
         self.n_slots = max_open + 1
-        self.n_chunks = (
-            self.n_used if limits.order == SYMMETRIC else -(-self.n_used // SCAN_FEATURES)
-        )
+        self.scan_features = scan_features_for(limits.order, self.n_used)
+        self.n_chunks = -(-self.n_used // self.scan_features)
         n_tiles = -(-self.n_rows // self.tile_rows) + max_open
-        n_splits = self.n_used if limits.order == SYMMETRIC else 2 * self.max_pairs * self.n_chunks
+        n_splits = self.n_chunks * (1 if limits.order == SYMMETRIC else 2 * self.max_pairs)
         n_values = limits.n_values
         node_bytes = node.itemsize + 8 * (n_values - 1)
         self.max_kept = max(2, min(KEPT_TREES, KEPT_BYTES // (max_nodes * node_bytes)))
-        # a sparse matrix: the last feature has the sum of all rows
         n_words = 1 if rules.groups is None else rules.groups.shape[1]
+        self.n_words = np.int32(n_words)
+        # a sparse matrix: the last feature has the sum of all rows
         pool_shape = (self.n_slots, self.n_features + self.sparse, N_CODES)
         plan = {
             "rows": ((2, self.n_rows), ROW),
@@ -163,13 +197,14 @@ class CudaGrower:
             self.depth_end, self.sums, self.values, self.bounds, self.arrivals,
             self.forced_of_node, self.groups_of_node, self.kept_nodes, self.kept_values,
             self.kept_cover, self.kept_sizes,
-        ) = (cp.empty(shape, dtype) for shape, dtype in plan.values())  # fmt: skip
-        self.n_bins = cp.asarray(binned.n_bins)
+        ) = (cupy().empty(shape, dtype) for shape, dtype in plan.values())  # fmt: skip
+
+    def _put_rules(self, rules: SplitRules) -> None:
+        """The rules of the fit on the device."""
         self.constrained = rules.directions is not None
-        self.n_words = np.int32(n_words)
         # what is not there is not read
         self.directions, self.weights, self.groups_of_feature, self.due, self.forced = (
-            cp.asarray(np.zeros(1, dtype) if array is None else array)
+            cupy().asarray(np.zeros(1, dtype) if array is None else array)
             for array, dtype in (
                 (rules.directions, np.int32),
                 (rules.feature_weights, np.float64),
@@ -178,18 +213,11 @@ class CudaGrower:
                 (rules.forced, np.int32),
             )
         )
-        self.is_categorical = cp.asarray(
-            binned.is_categorical if self.categorical else np.zeros(1, np.uint8)
-        )
-        self.absent = self.bins[len(self.bins) - self.n_features :]  # read if it is sparse
-        self.fetched: list[BoostedTree] = []
-        self.graph: Any = None  # False: the next tree is recorded
-        self.n_kept, self.all_rows = 0, None
 
     # --- growth
 
     def grow(
-        self, rows: DeviceArray, features: DeviceArray, gh: DeviceArray, growth: DeviceArray
+        self, rows: DrawnRows, features: DeviceArray, gh: DeviceArray, growth: DeviceArray
     ) -> None:
         """Grow a tree from packed gradients.
 
@@ -316,7 +344,7 @@ class CudaGrower:
             numbers = (
                 np.int32(self.n_used),
                 np.int32(self.n_features),
-                np.int32(SCAN_FEATURES),
+                np.int32(self.scan_features),
                 np.int32(self.masked),
             )
             self._launch(
@@ -338,7 +366,7 @@ class CudaGrower:
             level = (self.nodes, *first, *rest, n_features, masked)
             self._launch("sets", "scan_level_sets", self.n_used, N_CODES, level)
             return
-        numbers = np.int32(self.n_used), n_features, np.int32(SCAN_FEATURES), masked
+        numbers = np.int32(self.n_used), n_features, np.int32(self.scan_features), masked
         args = (self.nodes, self.pairs, *first, *rest, *numbers)
         self._launch("sets", "scan_sets", (2 * self.max_pairs, self.n_chunks), N_CODES, args)
 
@@ -368,7 +396,7 @@ class CudaGrower:
 
     def finish(
         self,
-        rows: DeviceArray,
+        rows: DrawnRows,
         g: DeviceArray,
         h: DeviceArray,
         weight: DeviceArray,
@@ -402,27 +430,38 @@ class CudaGrower:
             self.kept_cover[kept], self.kept_sizes[kept : kept + 1], n_values,
         ))  # fmt: skip
         self.n_kept += 1
-        self.learning_rate = learning_rate
 
-    def replace_leaf_values(
-        self, rows: DeviceArray, value_of_rows: Callable[[HostArray], float]
+    def set_leaf_quantiles(
+        self,
+        rows: DrawnRows,
+        y: DeviceArray,
+        raw: DeviceArray,
+        weights: tuple[DeviceArray, DeviceArray, float],
+        quantiles: Sequence[LeafQuantile],
+        growth: DeviceArray,
+        learning_rate: float,
     ) -> None:
-        """Other values for the leaves that have rows: what a function says of their rows.
-
-        The host computes them: it fetches the tree with its lists of rows, and sends values back.
-        """
-        cp, kept = cupy(), self.n_kept - 1
-        nodes, listed, values = (cp.asnumpy(a) for a in (self.nodes, self.rows, self.values))
-        size = int(cp.asnumpy(self.kept_sizes)[kept])
-        for i, node in enumerate(nodes[:size]):
-            node_rows = listed[node["depth"] & 1, node["begin"] : node["end"]]
-            if node["left"] < 0 and len(node_rows):
-                values[i] = value_of_rows(np.sort(node_rows))
+        """Leaf values that follow from the residuals of the rows of each leaf."""
+        max_leaves, kept = self.limits.max_leaves, self.n_kept - 1
+        if self.selection is None:
+            sizes = self.n_rows, max_leaves, self.tile_rows, self._tile_blocks()
+            self.selection = Selection(self.kernels, *sizes)
+        where = LeafRows(self.rows, self.nodes, self.state, self.leaves, self.leaf_tiles)
+        n_values = np.int32(self.limits.n_values)
+        for k in range(raw.shape[0]):
+            quantile = quantiles[min(k, len(quantiles) - 1)]
+            self.selection.search(where, y[min(k, len(y) - 1)], raw[k], weights, quantile)
+            n_blocks = -(-max_leaves // THREADS["LEAF_THREADS"])
+            numbers = *map(np.float64, quantile), np.float64(learning_rate)
+            self._launch("leaf_quantiles", "value_leaves", n_blocks, "LEAF_THREADS", (
+                self.state, growth, self.leaves, self.selection.searches, *numbers, self.values,
+                self.kept_values[kept], np.int32(k), n_values,
+            ))  # fmt: skip
         if self.constrained:
-            bounds = self.learning_rate * cp.asnumpy(self.bounds[:size])
-            values[:size].clip(*bounds.T[:, :, None], out=values[:size])
-        self.values.set(values)
-        self.kept_values[kept].set(values)
+            ranges = self.selection.ranges_of_nodes(len(self.nodes))
+            order = self.nodes, self.state, self.n_bins, self.directions
+            for values in (self.values, self.kept_values[kept]):
+                ORDER_LEAVES(1, *order, values, ranges)
 
     def add_leaf_values(self, raw: DeviceArray) -> None:
         """Add leaf values to the raw scores of all rows.
@@ -462,6 +501,17 @@ class CudaGrower:
         )
 
     # --- trees
+
+    def take_last(self) -> BoostedTree:
+        """The tree that was finished last, which is not kept; waits for it."""
+        self._fetch()
+        return self.fetched.pop()
+
+    def put_tree(self, tree: BoostedTree) -> None:
+        """Make a tree the one that ``add_tree`` adds."""
+        n = len(tree.nodes)
+        self.nodes[:n].set(np.ascontiguousarray(tree.nodes))
+        self.values[:n].set(np.ascontiguousarray(tree.values))
 
     def take_trees(self, everything: bool) -> list[BoostedTree]:
         """Trees fetched since the last call."""

@@ -80,7 +80,8 @@ __device__ __forceinline__ void settle(
             nodes[left_id + 1] = child;
             ranks[left_id] = ranks[left_id + 1] = 0;
             if (CONSTRAINED) hand_down(directions, bounds, parent, chosen[c], n_bins, p);
-            if (PENALIZED) due[parent.split.feature] = 0.0;  // paid
+            // paid: 0.0, by several nodes perhaps
+            if (PENALIZED) atomicExch((u64*)&due[parent.split.feature], (u64)0);
             if (FORCED && p.order != SYMMETRIC) {
                 const int k = forced_of_node[chosen[c]];
                 forced_of_node[left_id] = k < 0 ? -1 : forced_splits[4 * k + 2];

@@ -16,6 +16,24 @@ from gpuboost.scalar.rows import (
     softmax,
     walk,
 )
+from gpuboost.scalar.search import first_from
+
+
+def lies_right(code, last, missing_left):
+    """Whether a code lies right of a cut, behind which ``last`` is the last code on the left."""
+    shift = np.uint8(0) if missing_left else np.uint8(1)
+    return np.uint8(code - shift) > np.uint8(last - shift)
+
+
+def place_in_groups(f, i, n_rows, group_features):
+    """Where the code of a row is: groups of features are laid out by rows."""
+    return (f // group_features * n_rows + i) * group_features + f % group_features
+
+
+def add_values(i, values, k, raw):
+    """Add what a node says to the raw scores of a row."""
+    for c in range(raw.shape[0]):
+        raw[c, i] += values[k, c]
 
 
 def add_binned_tree(i, bins, nodes, values, n_rows, group_features, raw):
@@ -23,13 +41,10 @@ def add_binned_tree(i, bins, nodes, values, n_rows, group_features, raw):
     k = 0
     while nodes[k].left >= 0:
         split = nodes[k].split
-        f = split.feature
-        b = bins[(f // group_features * n_rows + i) * group_features + f % group_features]
-        shift = np.uint8(0) if split.missing_left else np.uint8(1)
-        goes_right = np.uint8(b - shift) > np.uint8(split.bin - shift)
-        k = nodes[k].right if goes_right else nodes[k].left
-    for c in range(raw.shape[0]):
-        raw[c, i] += values[k, c]
+        b = bins[place_in_groups(split.feature, i, n_rows, group_features)]
+        is_right = lies_right(b, split.bin, split.missing_left)
+        k = nodes[k].right if is_right else nodes[k].left
+    add_values(i, values, k, raw)
 
 
 def add_tree_with_sets(i, bins, nodes, values, n_rows, group_features, raw):
@@ -37,17 +52,14 @@ def add_tree_with_sets(i, bins, nodes, values, n_rows, group_features, raw):
     k = 0
     while nodes[k].left >= 0:
         split = nodes[k].split
-        f = split.feature
-        b = bins[(f // group_features * n_rows + i) * group_features + f % group_features]
+        b = bins[place_in_groups(split.feature, i, n_rows, group_features)]
         if split.kind == IN_SET:
             word = split.set[np.uint64(b) >> np.uint64(6)]
-            goes_right = (word >> (np.uint64(b) & np.uint64(63))) & np.uint64(1) == 0
+            is_right = (word >> (np.uint64(b) & np.uint64(63))) & np.uint64(1) == 0
         else:
-            shift = np.uint8(0) if split.missing_left else np.uint8(1)
-            goes_right = np.uint8(b - shift) > np.uint8(split.bin - shift)
-        k = nodes[k].right if goes_right else nodes[k].left
-    for c in range(raw.shape[0]):
-        raw[c, i] += values[k, c]
+            is_right = lies_right(b, split.bin, split.missing_left)
+        k = nodes[k].right if is_right else nodes[k].left
+    add_values(i, values, k, raw)
 
 
 def add_sparse_tree(i, begin, entries, absent, nodes, values, raw):
@@ -57,22 +69,13 @@ def add_sparse_tree(i, begin, entries, absent, nodes, values, raw):
         split = nodes[k].split
         f = split.feature
         first = np.int64(f) * N_CODES
-        low, high = begin[i], begin[i + 1]
-        end = high
-        while low < high:
-            middle = (low + high) // 2
-            if np.int64(entries[middle]) < first:
-                low = middle + 1
-            else:
-                high = middle
+        end = begin[i + 1]
+        place = first_from(entries, begin[i], end, first)
         b = absent[f]
-        if low < end and np.int64(entries[low]) < first + N_CODES:
-            b = np.uint8(np.int64(entries[low]) - first)
-        shift = np.uint8(0) if split.missing_left else np.uint8(1)
-        goes_right = np.uint8(b - shift) > np.uint8(split.bin - shift)
-        k = nodes[k].right if goes_right else nodes[k].left
-    for c in range(raw.shape[0]):
-        raw[c, i] += values[k, c]
+        if place < end and np.int64(entries[place]) < first + N_CODES:
+            b = np.uint8(np.int64(entries[place]) - first)
+        k = nodes[k].right if lies_right(b, split.bin, split.missing_left) else nodes[k].left
+    add_values(i, values, k, raw)
 
 
 def labels(i, raw, classes, out):

@@ -100,6 +100,19 @@ SEARCH_SIZES = np.dtype(
     align=True,
 )
 
+#: What is known of the key that is looked for in a leaf.
+KEY_SEARCH = np.dtype(
+    [
+        ("key", np.uint64),  # its digits found so far
+        ("next", np.uint64),  # the lowest key above it
+        ("before", np.int64),  # weight of the keys that begin lower
+        ("upto", np.int64),  # weight of the keys up to it
+        ("total", np.int64),  # weight of all keys of the leaf
+        ("away", np.int64),  # sum of the limited distances from the quantile, times weights
+    ],
+    align=True,
+)
+
 STRUCTS = {
     "Growth": GROWTH,
     "Split": SPLIT,
@@ -112,6 +125,7 @@ STRUCTS = {
     "FoundSplit": FOUND_SPLIT,
     "Branch": BRANCH,
     "SearchSizes": SEARCH_SIZES,
+    "KeySearch": KEY_SEARCH,
 }
 _C_NAMES = {
     "f8": "double",

@@ -209,8 +209,8 @@ class TreeSteps:
         self.slot_bytes = max(1, *(search.bytes_of_slot for search in searches))
         free, _ = memory(backend.device)
         self.sum_bytes = max(self.slot_bytes, min(SUM_BYTES, free // 8))
-        self.splits: DeviceArray = None  # of the nodes opened last
-        self.split_sets: DeviceArray = None
+        self.splits = backend.empty((0,), FOUND_SPLIT)  # of the nodes opened last
+        self.split_sets = backend.empty((0, 1), np.uint64)
         self.places = np.empty(0, np.int64)  # where these are
         self._allocate(jobs)
         self.all_branches = np.empty(0, BRANCH)  # how the nodes came about, by their numbers

@@ -19,7 +19,7 @@ from gpuboost.dtypes import (
     record_of,
 )
 from gpuboost.exchange import FeatureMatrix, GrownTree, HostArray, TreeJob
-from gpuboost.kernels.cpu.backend import CpuTreeGrower
+from gpuboost.kernels.cpu.trees import CpuTreeGrower
 from gpuboost.kernels.cuda.device import memory
 from gpuboost.kernels.cuda.records import BRANCH, OPEN_NODE
 from gpuboost.kernels.cuda.tree_search import (

@@ -163,6 +163,20 @@ def test_new_categories_are_an_error_if_the_model_says_so(csv, frame, capsys):
     assert main(["predict", "strict.gb", "old.csv", "--out", "p.csv", "--quiet"]) == 0
 
 
+def test_new_categories_have_the_mean_of_all_if_the_model_says_so(csv, frame, capsys):
+    table = frame[["colour"]].assign(n=np.arange(600) % 90)
+    model = gb.GPUBoostRegressor(
+        n_estimators=3, unknown_category="prior", categorical_encoding="target",
+        categorical_features=["colour", "n"],
+    )  # fmt: skip
+    model.fit(table, frame.price).save_model("prior.gb")
+    new = table.assign(colour="mauve", n=777)
+    new.to_csv("new.csv", index=False)
+    assert main(["predict", "prior.gb", "new.csv", "--out", "p.csv"]) == 0
+    assert "such as 'mauve'; it has the mean of all rows" in capsys.readouterr().err
+    assert exact("p.csv").prediction.tolist() == model.predict(new).tolist()
+
+
 @pytest.mark.parametrize("ending", ["parquet", "npz"])
 def test_typed_tables(trained, frame, ending):
     if ending == "parquet":

@@ -603,3 +603,44 @@ def test_cross_validation_with_weights_texts_and_early_stopping(csv, frame, caps
     valid = ["--valid", "table.csv"]
     assert train("--target", "good", "--drop", "price,grade", "--cv", "2", *few, *valid) == 0
     assert set(json.loads(capsys.readouterr().out)["cv"]["metrics"]) == {"logloss", "error", "auc"}
+
+
+def test_libsvm_files_stay_sparse(tmp_path, monkeypatch, capsys):
+    """Without the memory of a dense matrix, and with the model and the predictions of Python."""
+    from scipy.sparse import random_array
+    from sklearn.datasets import dump_svmlight_file
+
+    from gpuboost.tables import arrays
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(arrays, "MAX_DENSE_BYTES", 1 << 20)
+    rng = np.random.default_rng(0)
+    x = random_array((300, 3000), density=0.01, rng=rng, format="csr")
+    x.data[:] = np.round(x.data, 2) + 1
+    signal = np.asarray(x[:, :1500].sum(axis=1)) - np.asarray(x[:, 1500:].sum(axis=1))
+    y = (signal > 0).astype(int)
+    for name, rows in (("a.svm", slice(0, 250)), ("b.svm", slice(250, 300))):
+        dump_svmlight_file(x[rows], y[rows], name, zero_based=False)
+    options = ["n_estimators=4", "max_depth=3", "min_child_weight=0", "early_stopping_rounds=3"]
+    for missing in (False, True):
+        model = gb.GPUBoostClassifier(
+            n_estimators=4, max_depth=3, min_child_weight=0, early_stopping_rounds=3,
+            sparse_missing=missing,
+        ).fit(x[:250], y[:250], eval_set=(x[250:], y[250:]))  # fmt: skip
+        command = [
+            "train",
+            "a.svm",
+            "--valid",
+            "b.svm",
+            *options,
+            f"sparse_missing={str(missing).lower()}",
+        ]
+        extra = ["--cv", "2", "--report", "page.html"] if missing else []
+        assert main([*command, *extra, "--out", "m.gb"]) == 0, capsys.readouterr().err
+        assert gb.load_model("m.gb").fingerprint() == model.fingerprint()
+        assert main(["predict", "m.gb", "b.svm", "--id", "y", "--proba", "--out", "p.csv"]) == 0
+        table = pd.read_csv("p.csv")
+        assert table.prediction.tolist() == model.predict(x[250:]).tolist()
+        assert table.y.tolist() == y[250:].tolist()
+    assert main(["train", "a.svm", "--model", "forest"]) == 2
+    assert "would take 0 GB with all zeros written out" in capsys.readouterr().err

@@ -170,12 +170,12 @@ def test_random_categories(seed, n, missing, policy, max_bin, rows):
 
 @pytest.mark.parametrize("policy", ORDERS)
 def test_threads_and_trees_with_many_leaves_change_nothing_about_categories(policy, monkeypatch):
-    from gpuboost.kernels.cpu import backend
+    from gpuboost.kernels.cpu import grower
 
     columns, gh = make_case(3, 30_000, 6, True, max_bin=200)
     limits = {"max_depth": 10 if policy == "symmetric" else 9, "categorical": (0, 3, 4)}
     alone, leaves, _, _ = grow(columns, gh, grow_policy=policy, max_leaves=None, **limits)
-    monkeypatch.setattr(backend, "SMALL_WORK", 1)
+    monkeypatch.setattr(grower, "SMALL_WORK", 1)
     nodes, own, _, _ = grow(columns, gh, 2, grow_policy=policy, max_leaves=None, **limits)
     assert splits_of(nodes) == splits_of(alone)
     assert own == leaves
@@ -203,12 +203,12 @@ def test_both_limits_together(policy):
 @pytest.mark.parametrize("policy", ORDERS)
 @pytest.mark.parametrize("count", [1, 7])
 def test_threads_and_a_small_pool_change_nothing(policy, count, monkeypatch):
-    from gpuboost.kernels.cpu import backend
+    from gpuboost.kernels.cpu import grower
 
     columns, gh = make_case(3, 60_000, 10, True)
     limits = {"max_depth": 5} if policy != "leafwise" else {"max_leaves": 20}
     alone, leaves, _, _ = grow(columns, gh, grow_policy=policy, min_samples_leaf=count, **limits)
-    monkeypatch.setattr(backend, "SMALL_WORK", 1)
+    monkeypatch.setattr(grower, "SMALL_WORK", 1)
     for n_threads in (2, 4):
         nodes, own, _, _ = grow(
             columns, gh, n_threads, grow_policy=policy, min_samples_leaf=count, **limits
@@ -216,7 +216,7 @@ def test_threads_and_a_small_pool_change_nothing(policy, count, monkeypatch):
         assert splits_of(nodes) == splits_of(alone)
         assert own == leaves
     if policy != "symmetric":
-        monkeypatch.setattr(backend, "POOL_BYTES", 3 * 10 * HIST_STRIDE * 8)
+        monkeypatch.setattr(grower, "POOL_BYTES", 3 * 10 * HIST_STRIDE * 8)
         for n_threads in (1, 2):
             nodes, own, _, _ = grow(
                 columns, gh, n_threads, grow_policy=policy, min_samples_leaf=count, **limits

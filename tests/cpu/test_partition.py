@@ -34,7 +34,9 @@ def test_partition_is_stable(rng, pieces, missing_left):
     progress = np.zeros(1, PROGRESS)
     progress["n_pieces"] = pieces
     scratch = np.empty_like(rows)
-    partition_pieces(np.zeros(1, np.int64), columns, progress, nodes, piece, rows, scratch)
+    partition_pieces(
+        np.zeros(1, np.int64), columns, None, progress, nodes, piece, rows, scratch, None
+    )
     left = reference.goes_left(columns[1][before], 2, missing_left)
     assert piece["n_left"].sum() == left.sum()
     piece["left_at"] = np.concatenate([[0], np.cumsum(piece["n_left"])[:-1]])

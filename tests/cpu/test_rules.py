@@ -2,22 +2,15 @@
 
 import numpy as np
 import pytest
+from reference import growth_record
 
-from gpuboost.dtypes import GROWTH, NODE
+from gpuboost.dtypes import NODE
 from gpuboost.kernels.cpu import rules
 from gpuboost.kernels.cpu._jit import exposed
 from gpuboost.kernels.cpu.scores import NO_SPLIT, score_cuts
 
 N_BINS = 40
 score_within, score_plain = exposed(rules.score_cuts_within), exposed(score_cuts)
-
-
-def growth_record(**fields):
-    growth = np.zeros(1, GROWTH).view(np.recarray)
-    growth["gradient_unit"], growth["hessian_unit"], growth["reg_lambda"] = 0.5, 0.25, 1.0
-    for name, value in fields.items():
-        growth[name] = value
-    return growth
 
 
 def packed(rng, n):

@@ -2,18 +2,10 @@
 
 import numpy as np
 import pytest
+from reference import growth_record
 
-from gpuboost.dtypes import GROWTH
 from gpuboost.kernels.cpu import scores
 from gpuboost.kernels.cpu._jit import exposed
-
-
-def growth_record(**fields):
-    growth = np.zeros(1, GROWTH).view(np.recarray)
-    growth["gradient_unit"], growth["hessian_unit"], growth["reg_lambda"] = 0.5, 0.25, 1.0
-    for name, value in fields.items():
-        growth[name] = value
-    return growth
 
 
 def test_the_score_of_a_side_is_its_squared_gradient_over_the_hessian():

@@ -38,6 +38,27 @@ def test_cuts_are_those_of_the_dense_column(column, max_values, data):
     np.testing.assert_array_equal(cuts, dense)
 
 
+@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cuts_of_columns_that_store_one_value(weighted, sampled, rng):
+    """As encoders write them: 0 and 1, other values, nothing stored, everything stored."""
+    x = np.zeros((60, 8))
+    x[rng.random(x.shape) < 0.3] = 1.0
+    x[:, 1] *= -2.5
+    x[:, 2], x[:, 3], x[0, 4] = 0.0, 1.0, 7.0
+    x[3, 5], x[:, 6] = np.inf, np.where(x[:, 6] > 0, np.nan, 0.0)
+    weight = np.where(x[:, 7] > 0, 0.0, 2.0) if weighted else np.empty(0)
+    rows = np.arange(0, 60, 3) if sampled else None
+    with host_backend(n_jobs=1) as backend:
+        for max_values in (2, 5):
+            cuts = backend.find_sparse_cuts(
+                sparse_rows(csr_array(x), False), weight, rows, max_values
+            )
+            expected = backend.find_cuts(x, weight, rows, max_values)
+            for of_stored, of_dense in zip(cuts, expected, strict=True):
+                np.testing.assert_array_equal(of_stored, of_dense)
+
+
 @pytest.fixture
 def matrix(rng):
     x = np.where(rng.random((300, 7)) < 0.2, np.round(rng.normal(size=(300, 7)), 1), 0.0)

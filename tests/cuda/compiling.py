@@ -79,15 +79,19 @@ def sass(cubin):
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-def row_kernel_ptx(kernel, arguments, architecture):
-    """PTX of a row kernel for arguments given as numpy arrays and scalars."""
-    signature = tuple(
+def signature_of(arguments):
+    """Types of arguments that are given as numpy arrays and scalars."""
+    return tuple(
         numba.types.Array(numba.from_dtype(a.dtype), a.ndim, "C" if a.flags.c_contiguous else "A")
         if isinstance(a, np.ndarray)
         else numba.typeof(a)
         for a in arguments
     )
-    return compile_row_kernel(kernel, signature, architecture)[0]
+
+
+def row_kernel_ptx(kernel, arguments, architecture):
+    """PTX of a row kernel for arguments given as numpy arrays and scalars."""
+    return compile_row_kernel(kernel, signature_of(arguments), architecture)[0]
 
 
 def assemble(ptx, architecture):

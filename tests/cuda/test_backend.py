@@ -6,6 +6,7 @@ import re
 import textwrap
 from contextlib import contextmanager, suppress
 
+import late
 import numpy as np
 import pytest
 import workload
@@ -110,6 +111,19 @@ def test_mistakes_of_uploads_are_reported(monkeypatch, small_chunks, mistake, la
         with suppress(HazardError):
             fit_with_evals("cuda")
     assert any(re.search(expected, text) for text in control.hazards), control.hazards
+    control.hazards.clear()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("name", ["depthwise, numbers", "rows on the host", "sets of categories"])
+def test_any_order_of_the_queues_gives_the_same(name, seed):
+    """``tests/cuda/late.py`` does that with all cases in many orders."""
+    assert late.problems_of(name, seed) == []
+
+
+def test_problems_in_some_order_of_the_queues_are_told(monkeypatch):
+    leave_out(monkeypatch, backend.CudaBackend, "_chunks", "compute.wait_event(copied[turn])")
+    assert any("no event orders them" in text for text in late.problems_of("rows on the host", 1))
     control.hazards.clear()
 
 

@@ -274,6 +274,7 @@ def row_kernels():
     by_columns = np.empty((4, 4)).T[:2]  # scores of several channels, of which rows are asked for
     for function, arguments in (
         (rows.mean_of_trees, (by_columns, np.float64(1), matrix)),
+        (rows.sum_of_scores, (by_columns, by_columns, matrix)),
         (rows.log_of_shares, (matrix, matrix)),
         (rows.samme_decision, (by_columns, np.float64(1), matrix)),
         (rows.samme_probabilities, (matrix, matrix)),

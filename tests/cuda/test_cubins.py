@@ -101,6 +101,38 @@ def test_a_second_process_compiles_nothing(tmp_path):
     assert done.stdout == name.encode() + b" " + code
 
 
+FILES_OF_ALL = """
+import sys
+sys.path[:0] = sys.argv[1:]
+import test_cubins
+print(*test_cubins.files_of_all(), sep="\\n")
+"""
+
+
+def files_of_all():
+    """Where the code of each row kernel of the library is kept."""
+    import test_compiler
+
+    return [
+        str(cubins._file_of(kernel, compiling.signature_of(arguments), (8, 0)))
+        for kernel, arguments in test_compiler.row_kernels().values()
+    ]
+
+
+def test_another_process_finds_the_code_of_every_row_kernel(tmp_path):
+    folders = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+    done = subprocess.run(
+        [sys.executable, "-c", FILES_OF_ALL, *folders],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "GPUBOOST_CACHE_DIR": str(tmp_path)},
+    )
+    assert done.returncode == 0, done.stderr
+    files = files_of_all()
+    assert done.stdout.splitlines() == files and "None" not in files
+    assert len(set(files)) > 50
+
+
 def test_a_damaged_file_is_made_again(calls, tmp_path):
     cubins.code_of(scaled_by(2.0), SIGNATURE, (8, 0))
     (file,) = files(tmp_path)

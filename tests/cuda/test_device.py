@@ -1,14 +1,16 @@
 """Which device there is, and what is missing."""
 
 import gc
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gpuboost import GPUBoostRegressor
 from gpuboost.dtypes import NODE
-from gpuboost.kernels.cuda.device import INSTALL, cupy, emulated, memory, missing
+from gpuboost.kernels.cuda.device import INSTALL, OLDEST_CUPY, cupy, emulated, memory, missing
 from gpuboost.kernels.emulation import control, cupy_stand_in
 
 
@@ -53,6 +55,12 @@ def test_a_cupy_that_refuses_records_is_too_old(monkeypatch, version):
             cupy().asarray(records)
         with pytest.raises(RuntimeError, match=rf"CuPy {version} is too old.*14\.0.*pip install"):
             GPUBoostRegressor(device="cuda").fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+def test_the_extras_ask_for_a_cupy_that_takes_records():
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    floors = re.findall(r'"cupy-cuda1[23]x\[ctk\]>=([\d.]+)"', text)
+    assert floors == [".".join(map(str, OLDEST_CUPY))] * 2
 
 
 def test_memory_is_what_the_driver_has_free_and_the_pool_holds(monkeypatch):

@@ -7,8 +7,9 @@ import workload
 from gpuboost import GPUBoostRegressor
 from gpuboost.backend import get_backend
 from gpuboost.kernels.emulation import control
+from gpuboost.objectives.constants import mean_score
 from gpuboost.objectives.links import IDENTITY
-from gpuboost.objectives.losses import OBJECTIVES, mean_score
+from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import AreaMetric
 from gpuboost.objectives.objective import Objective
 

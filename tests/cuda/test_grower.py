@@ -13,8 +13,9 @@ from gpuboost.config import BoostParams
 from gpuboost.data.features import FeatureMap
 from gpuboost.data.sparse import sparse_rows
 from gpuboost.data.summary import Summary
-from gpuboost.dtypes import GROWTH, record_of
+from gpuboost.dtypes import DEPTHWISE, GROWTH, LEAFWISE, SYMMETRIC, record_of
 from gpuboost.exchange import SplitRules
+from gpuboost.kernels.cuda.grower import scan_features_for
 from gpuboost.kernels.cuda.records import STATE
 from gpuboost.kernels.emulation import control
 from gpuboost.objectives.losses import OBJECTIVES
@@ -100,7 +101,8 @@ def test_the_work_of_kernels_of_nodes_follows_their_number():
             booster = make_booster(backend, x, y, max_depth=depth, **options)
             control.kernel_counts.clear()
             booster.round(0, [])
-            (tree,) = booster.take_trees(everything=True)
+            booster.collect_trees(everything=True)
+            tree = booster.trees[-1]
             sizes.append(len(tree.value))
             for name, found in loads.items():
                 found.append(control.kernel_counts[name]["load_bytes"])
@@ -143,7 +145,8 @@ def test_launches_after_the_tree_is_complete_are_nearly_free():
             booster = make_booster(backend, x, x[:, 0] / 3, **limits)
             control.kernel_counts.clear()
             booster.round(0, [])
-            (tree,) = booster.take_trees(everything=True)
+            booster.collect_trees(everything=True)
+            tree = booster.trees[-1]
             totals.append({name: dict(control.kernel_counts[name]) for name in LEAFWISE_STEP})
         assert len(tree.value) == 7
     for name in LEAFWISE_STEP:
@@ -166,6 +169,14 @@ def test_features_are_drawn_as_on_the_cpu(n_features):
                     backend.draw_features(n_features, growth, out)
                     drawn.append(backend.to_host(out))
             np.testing.assert_array_equal(*drawn)
+
+
+def test_blocks_of_the_scan():
+    """A step of leaf-wise growth has two nodes: one block would be one multiprocessor's work."""
+    features = [1, 28, 256, 300, 2048, 5000]
+    assert [scan_features_for(LEAFWISE, n) for n in features] == [4, 4, 4, 8, 32, 32]
+    assert [scan_features_for(DEPTHWISE, n) for n in features] == [32] * 6
+    assert [scan_features_for(SYMMETRIC, n) for n in features] == [1] * 6
 
 
 def test_atomics_and_reads_of_the_histogram_kernel():

@@ -38,6 +38,7 @@ MANY = "many"
 SPARSE = "sparse"
 DATES = "dates"
 AFTER = "after"  # another fit with these options
+EVAL_SET = "eval_set"  # False: none is given
 DATA = {
     WEIGHTS: "`sample_weight`",
     MISSING: "missing values in X",
@@ -62,10 +63,37 @@ EVERYWHERE = [
     {"sparse_missing": True, SPARSE: True},
     {"date_features": ["hour"], DATES: True},
 ]
+HELD_OUT = {"validation_fraction": 0.25, EVAL_SET: False}
+
+
+class StopAfter(gb.Callback):
+    """Ends a training with this round."""
+
+    def __init__(self, last):
+        self.last = last
+
+    def __repr__(self):
+        return f"StopAfter({self.last})"
+
+    def after_round(self, state):
+        return state.round == self.last
+
+
 BOOSTING = [
     {"objective": "squared_error"},
     {"objective": "log_loss"},
     {"objective": "exponential"},
+    {"objective": "one_vs_rest", MANY: True},
+    {"objective": "focal"},
+    {"gamma": 0.5, "objective": "focal"},
+    {"objective": "absolute_error"},
+    {"objective": "adaptive_huber"},
+    {"objective": "poisson"},
+    {"objective": "normal"},
+    {"alpha": [0.1, 0.9], "objective": "quantile"},
+    {"delta": 0.5, "objective": "huber"},
+    {"power": 1.2, "objective": "tweedie"},
+    {"base_score": 0.25},
     {"n_estimators": 3},
     {"learning_rate": 0.5},
     {"max_depth": 2},
@@ -77,6 +105,7 @@ BOOSTING = [
     {"min_child_weight": 30.0},
     {"min_samples_leaf": 100},
     {"min_split_gain": 100.0},
+    {"prune": True, "min_split_gain": 12.0, "max_depth": 7},
     {"reg_lambda": 20.0},
     {"reg_alpha": 3.0},
     {"max_delta_step": 0.1},
@@ -91,6 +120,7 @@ BOOSTING = [
     {"multi_strategy": "vector_leaf", OUTPUTS: True},
     {"categorical_features": [1]},
     {"unknown_category": "error", "categorical_features": [1]},
+    {"unknown_category": "prior", "categorical_encoding": "target", "categorical_features": [1]},
     {"categorical_encoding": "target", "categorical_features": [1]},
     {"cat_smooth": 5000.0, "categorical_features": [1]},
     {"max_cat_to_onehot": 20, "categorical_features": [1]},
@@ -104,6 +134,47 @@ BOOSTING = [
     {"forced_splits": {"feature": 4, "threshold": 0.5, "left": {"feature": 3, "threshold": 0}}},
     {"forced_splits": [{"feature": 4, "threshold": 0.5}], "grow_policy": "symmetric"},
     {"early_stopping_rounds": 1, "learning_rate": 1.0, "n_estimators": 8},
+    {"min_delta": 10.0, "early_stopping_rounds": 1, "n_estimators": 4, **HELD_OUT},
+    {
+        "stopping_metric": "error",
+        "eval_metric": ["error", "logloss"],
+        "learning_rate": 1.0,
+        "early_stopping_rounds": 1,
+        "n_estimators": 9,
+        **HELD_OUT,
+    },
+    {
+        "stopping_metric": "mae",
+        "eval_metric": ["mae", "rmse"],
+        "learning_rate": 0.3,
+        "min_delta": 0.11,
+        "early_stopping_rounds": 1,
+        "n_estimators": 9,
+        **HELD_OUT,
+    },
+    {
+        "stopping_set": "out_of_bag",
+        "oob_score": True,
+        "subsample": 0.5,
+        "early_stopping_rounds": 1,
+        "n_estimators": 4,
+    },
+    HELD_OUT,
+    {"validation_split": "last", **HELD_OUT},
+    {"refit": True, "early_stopping_rounds": 3, **HELD_OUT},
+    {"warm_start": True, "n_estimators": 4, AFTER: {"n_estimators": 2}},
+    {"max_time": 1e-9},
+    {"callbacks": [StopAfter(0)]},
+    {"boosting": "dart"},
+    {"rate_drop": 0.9, "boosting": "dart", "skip_drop": 0.0, "n_estimators": 4},
+    {"skip_drop": 0.0, "boosting": "dart", "rate_drop": 0.9, "n_estimators": 6},
+    {
+        "normalize_type": "forest",
+        "boosting": "dart",
+        "rate_drop": 0.9,
+        "skip_drop": 0.0,
+        "n_estimators": 4,
+    },
     {"eval_metric": "mae"},
     {"eval_metric": "error"},
     {"class_weight": "balanced"},
@@ -118,6 +189,7 @@ CLASSICAL = [
     {"criterion": "log_loss"},
     {"criterion": "misclassification"},
     {"criterion": "squared_error"},
+    {"criterion": "friedman_mse"},
     {"criterion": "absolute_error"},
     {"criterion": "poisson"},
     {"splitter": "hist"},
@@ -203,8 +275,14 @@ FAMILIES = {
     ),
 }  # fmt: skip
 #: Where some estimators of a family differ in the values that they know, the others are not asked.
-CLASS_VALUES = {"gini", "entropy", "log_loss", "misclassification", "exponential", "error"}
-NUMBER_VALUES = {"squared_error", "absolute_error", "poisson", "mae", "square"}
+CLASS_VALUES = {
+    "gini", "entropy", "log_loss", "misclassification", "exponential", "error", "one_vs_rest",
+    "focal",
+}  # fmt: skip
+NUMBER_VALUES = {
+    "squared_error", "absolute_error", "poisson", "mae", "square", "adaptive_huber", "normal",
+    "quantile", "huber", "tweedie",
+}  # fmt: skip
 
 #: Options that do not go together on any device, and data that do not go with an option.
 TOGETHER = {
@@ -218,7 +296,28 @@ TOGETHER = {
         {"max_leaves": 8, "grow_policy": "symmetric"},
         {"max_depth": 17, "grow_policy": "symmetric"},
         {"early_stopping_rounds": 5, "eval_set": False},
+        {"prune": True},
+        {"prune": True, "min_split_gain": 1.0, "grow_policy": "symmetric"},
+        {"boosting": "dart", "early_stopping_rounds": 5},
+        {"boosting": "dart", "oob_score": True, "subsample": 0.5},
+        {"rate_drop": 0.5},
+        {"min_delta": 0.1},
+        {"stopping_metric": "mae"},
+        {"stopping_metric": "nothing", "early_stopping_rounds": 5},
+        {"stopping_set": "test", "early_stopping_rounds": 5},
+        {"validation_fraction": 0.2},
+        {"validation_split": "last"},
+        {"refit": True, "early_stopping_rounds": 5},
+        {"refit": True, "validation_fraction": 0.2},
+        {"warm_start": True, "n_estimators": 2, AFTER: {"n_estimators": 4}},
         {"objective": "exponential", "classes": 3},
+        {"objective": "focal", "classes": 3},
+        {"alpha": 0.5},
+        {"gamma": 1.0},
+        {"objective": "quantile", "alpha": [0.5, 0.1]},
+        {"objective": "poisson", "negative": True},
+        {"objective": "normal", OUTPUTS: True},
+        {"base_score": [0.0, 1.0]},
         {"monotone_constraints": {0: 1}, "classes": 3},
         {"monotone_constraints": {0: 1}, "multi_strategy": "vector_leaf", OUTPUTS: True},
         {"monotone_constraints": {"age": 1}},
@@ -237,6 +336,7 @@ TOGETHER = {
         {"feature_penalties": {7: 1.0}},
         {"feature_penalties": {0: float("inf")}},
         {"monotone_constraints": {1: 1}, "categorical_features": [1]},
+        {"unknown_category": "prior", "categorical_encoding": "partition"},
     ],
     "Decision trees": [
         {"max_bins": 16, "splitter": "exact"},
@@ -335,7 +435,7 @@ def applies(kind, case):
     """Whether an estimator has all parameters of a case, and knows the value."""
     parameter, value = next(iter(case.items()))
     names = inspect.signature(kind).parameters
-    if not all(name in names or name in DATA for name in case):
+    if not all(name in names or name in DATA or name in (EVAL_SET, AFTER) for name in case):
         return False
     if "AdaBoost" in kind.__name__:
         if parameter == "splitter" and value not in ("exact", "best", "hist"):
@@ -348,7 +448,12 @@ def applies(kind, case):
         return is_classifier(value) == is_classifier(kind())
     if parameter == "loss":
         return True
-    if isinstance(value, str) and parameter in ("objective", "criterion", "eval_metric"):
+    if isinstance(value, str) and parameter in (
+        "objective",
+        "criterion",
+        "eval_metric",
+        "stopping_metric",
+    ):
         return value not in (NUMBER_VALUES if is_classifier(kind()) else CLASS_VALUES)
     return True
 
@@ -452,7 +557,10 @@ def refusals_table(family):
                 if p not in ("classes", "eval_set", "negative", OUTPUTS, AFTER)
             ):
                 continue
-            if is_classifier(kind()) and case.get("criterion") == "poisson":
+            if (
+                is_classifier(kind())
+                and {*map(case.get, ("criterion", "objective"))} & NUMBER_VALUES
+            ):
                 continue
             if not is_classifier(kind()) and "classes" in case:
                 continue

@@ -227,6 +227,18 @@ def test_training_by_the_area_under_the_curve():
     assert cpu.best_score_ == cuda.best_score_ > 0.5
 
 
+def test_scores_do_not_come_to_the_host_for_the_area(device):
+    if device != "emulated":
+        pytest.skip("a GPU does not count")
+    from gpuboost.kernels.emulation import control
+
+    x, y, _ = make(2000, 5, 2, False)
+    options = {"eval_metric": "auc", "n_estimators": 5, "max_depth": 1}
+    control.counters.reset()
+    GPUBoostClassifier(device="cuda", **options).fit(x, y, eval_set=(x, y))
+    assert control.counters.download_bytes < 2000 * 8
+
+
 @pytest.mark.parametrize("order", ["reverse", "random"])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_order_of_threads_and_blocks_does_not_matter(policy, order, device):

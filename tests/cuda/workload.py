@@ -113,6 +113,7 @@ def trainings():
     x, signal, weight = data()
     labels = (signal > 0).astype(int)
     small = {"n_estimators": 3, "random_state": 1}
+    few = {"n_estimators": 1, "random_state": 1}
 
     def depthwise(device):
         model = GPUBoostClassifier(
@@ -185,6 +186,34 @@ def trainings():
         ]
         return AllOf(models)
 
+    def rules_of_features(device):
+        """A tree that begins with splits that are given, and levels that do."""
+        rules = {
+            "interaction_constraints": [[0, 5, 17], [1, 2, 5]],
+            "feature_weights": {0: 5.0, 3: 0.0},
+            "feature_penalties": {0: 9.0, 17: 3.0},
+            "colsample_bytree": 0.8,
+            "colsample_bynode": 0.7,
+        }
+        root, below = {"feature": 5, "threshold": 0}, {"feature": 1, "threshold": 0.5}
+        forced = {"depthwise": root | {"left": below}, "symmetric": [root, below]}
+        models = [
+            GPUBoostRegressor(
+                grow_policy=policy, forced_splits=splits, max_depth=3, device=device, **rules, **few
+            ).fit(x[:700], signal[:700])
+            for policy, splits in forced.items()
+        ]
+        return AllOf(models)
+
+    def rows_by_gradients(device):
+        models = [
+            GPUBoostRegressor(
+                sampling_method=method, subsample=0.4, max_depth=2, device=device, **few
+            ).fit(x[:700], signal[:700])
+            for method in ("goss", "mvs")
+        ]
+        return AllOf(models)
+
     def forest(device):
         options = {
             "n_estimators": 2,
@@ -227,6 +256,8 @@ def trainings():
         "monotone": monotone,
         "leaves of several values": leaves_of_several_values,
         "categories": categories,
+        "rules of features": rules_of_features,
+        "rows by gradients": rows_by_gradients,
         "forest": forest,
         "extra trees": extra_trees,
         "large nodes": large_nodes,

@@ -5,6 +5,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from gpuboost.data.categorical import (
     are_texts,
@@ -13,6 +15,7 @@ from gpuboost.data.categorical import (
     check_categorical_features,
     places,
     refuse_free_text,
+    whole_numbers,
 )
 from gpuboost.data.columns import columns_of
 
@@ -86,8 +89,28 @@ def test_names_that_are_none():
     ],
 )
 def test_categories_are_in_one_order_however_they_are_given(values, expected):
-    for given in (values, values[::-1], values * 2):
-        assert ascending(given, "'c'").tolist() == expected
+    for some in (values, values[::-1], values * 2):
+        assert ascending(some, "'c'").tolist() == expected
+
+
+@given(st.lists(st.from_regex(r"[-+]?[0-9_ \n٣]{0,20}", fullmatch=True), max_size=6))
+@example(["9" * 18, "-" + "9" * 18, "0"])
+@example(["9" * 19])
+@example(["-0"])
+@example(["1\n2", "3"])
+@example(["--1"])
+def test_whole_numbers_are_those_that_python_writes_so(texts):
+    def is_whole(text):
+        try:
+            return str(int(text)) == text and abs(int(text)) < 10**18
+        except ValueError:
+            return False
+
+    got = whole_numbers(texts)
+    if texts and all(map(is_whole, texts)):
+        assert got.tolist() == list(map(int, texts))
+    else:
+        assert got is None
 
 
 def test_categories_of_two_kinds():
@@ -101,6 +124,7 @@ def test_places_of_values():
     categories = ascending(["b", "a"], "'c'")
     assert places(["b", "new", "a"], categories).tolist() == [1, -1, 0]
     assert places([2.0, True], ascending([1, 2], "'c'")).tolist() == [1, 0]
+    assert places(["a", "b"], categories).tolist() == [0, 1]
     assert are_texts(categories) and not are_texts(np.array([1.0]))
 
 

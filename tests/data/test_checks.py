@@ -1,15 +1,18 @@
 """Checks of weights, targets and dtypes."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from gpuboost.data.checks import (
+    check_class_labels,
     check_class_weight,
     check_numbers,
     check_squares,
     check_weight,
     class_codes,
     refuse_mask,
+    refuse_times,
     to_native,
 )
 
@@ -77,6 +80,32 @@ def test_targets_whose_squares_cannot_be_written(size):
     with pytest.raises(ValueError, match="largest absolute value of y must be 0 or between"):
         check_squares("y", y, weight)
     check_squares("y", y, np.array([1.0, 0.0]))  # a row without weight is not there
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["a", None], "y must not have missing values; got None"),
+        (["a", float("nan")], "y must not have missing values; got nan"),
+        ([1, pd.NA], "y must not have missing values; got <NA>"),
+        ([["a", "b"], ["a", None]], "y must not have missing values; got None"),
+        (["a", 1], "y must hold classes of one type; got 'a' and 1"),
+        ([True, "a"], "y must hold classes of one type; got 'a' and True"),
+    ],
+)
+def test_labels_have_an_order(labels, message):
+    with pytest.raises(ValueError, match=message):
+        check_class_labels("y", np.array(labels, object))
+    check_class_labels("y", np.array(["a", "b"], object))
+    check_class_labels("y", np.array([1, True, 0.5], object))
+    check_class_labels("y", None)  # no labels at all: scikit-learn's checks say so
+
+
+@pytest.mark.parametrize("dtype", ["datetime64[D]", "timedelta64[s]"])
+def test_times_are_no_targets(dtype):
+    with pytest.raises(ValueError, match="y must hold real numbers; got dtype"):
+        refuse_times("y", np.zeros(2, dtype))
+    refuse_times("y", [1.0, 2.0])
 
 
 def test_masked_targets_are_refused():

@@ -98,6 +98,17 @@ def test_categories_that_are_numbers(values):
     assert [None if c < 0 else known[c] for c in codes] == values
 
 
+def test_categories_that_no_row_has_are_no_levels():
+    column = pd.Categorical(["c", None, "a"], categories=["d", "c", "b", "a"])
+    columns = columns_of(pd.DataFrame({"c": column, "n": column.rename_categories(range(4))}))
+    assert columns.levels(0)[1] == ["c", "a"] and columns.levels(1)[1] == [1, 3]
+    assert columns.levels(0)[0].tolist() == columns.levels(1)[0].tolist() == [0, -1, 1]
+    columns.order_levels(0, np.array([1, 0]))
+    assert columns.levels(0)[1] == ["a", "c"] and columns.levels(0)[0].tolist() == [1, -1, 0]
+    none = columns_of(pd.DataFrame({"c": pd.Categorical([None], categories=["a"])}))
+    assert none.levels(0)[1] == [] and none.levels(0)[0].tolist() == [-1]
+
+
 def test_numbers_in_lists_beside_texts_stay_numbers():
     columns = columns_of([["a", 1], ["b", 2.5]])
     assert [columns.holds(f) for f in range(2)] == ["text", "number"]
@@ -170,13 +181,28 @@ def test_texts_are_no_numbers():
         columns.numbers(0)
 
 
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ([pd.Period("2020-01"), pd.Period("2020-02")], "not 'Period'"),
+        ([[1, 2], [3]], "not 'list'"),
+        ([10**400, 1], "int too large"),
+    ],
+)
+def test_objects_that_are_no_numbers_name_their_column(values, reason):
+    message = f"must hold numbers; column 'a' does not .*{reason}"
+    for table in (pd.DataFrame({"a": values}), pd.DataFrame({"a": values}, dtype=object)):
+        with pytest.raises((TypeError, ValueError), match=message):
+            columns_of(table).numbers(0)
+
+
 def test_frames_that_are_not_computed_yet():
     with pytest.raises(TypeError, match=r"X is a polars.*LazyFrame whose rows are not computed"):
         columns_of(pl.LazyFrame({"a": [1]}))
 
 
 def test_names_that_are_there_twice():
-    with pytest.raises(ValueError, match="more than one column named 'a'|unique column names"):
+    with pytest.raises(ValueError, match="X must have different names; got .a. 2 times"):
         columns_of(pd.DataFrame([[1, 2]], columns=["a", "a"]))
 
 
@@ -230,3 +256,77 @@ def test_parts_of_tables(kind):
     assert type(rows) is type(table)
     np.testing.assert_array_equal(np.asarray(rows), [[3, 6], [1, 4]])
     np.testing.assert_array_equal(np.asarray(without_column(table, 0)), [[4], [5], [6]])
+
+
+class Plain:
+    """An object that has no text of its own."""
+
+
+def frame_of(values):
+    """A column of objects, and one of numbers."""
+    return pd.DataFrame({"a": np.arange(len(values)), "c": pd.Series(values, dtype=object)})
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([[1], [2]], "column 'c' does not .*not 'list'"),
+        ([{"x": 1}, {"x": 2}], "column 'c' does not .*not 'dict'"),
+        ([1j, 2.0], "column 'c' does not .*not 'complex'"),
+        ([pd.Period("2020"), pd.Period("2021")], "column 'c' does not .*not 'Period'"),
+        ([10**400, 1], "column 'c' does not .*int too large"),
+        ([b"\xff", b"x"], "column 'c' of X has values that are no categories: .*0xff"),
+    ],
+)
+def test_objects_that_are_nothing_are_named(values, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        GPUBoostRegressor().fit(frame_of(values), [0.0, 1.0])
+
+
+def test_objects_with_a_text_are_categories_of_a_dtype():
+    """Intervals, which pandas.cut makes, and whatever else does not change."""
+    numbers = np.arange(40.0) % 20
+    bands = pd.DataFrame({"band": pd.cut(numbers, [-1, 4, 9, 14, 19])})
+    texts = bands.astype(str)
+    models = [DecisionTreeRegressor().fit(table, numbers // 5 % 2) for table in (bands, texts)]
+    assert models[0].fingerprint() == models[1].fingerprint()
+    assert models[0].features_["band"].levels == 4
+    np.testing.assert_array_equal(models[0].predict(bands), models[0].predict(texts))
+    for values in ([(1, 2), (3, 4)], [dt.date(2020, 1, 1), dt.date(2021, 1, 1)]):
+        columns = columns_of(pd.DataFrame({"c": pd.Categorical(values)}))
+        assert sorted(columns.levels(0)[1]) == list(map(str, values))
+    decimals = columns_of(frame_of([Decimal("1.50"), Decimal("1.5")]))
+    assert decimals.levels(1)[1] == [1.5]
+    for values, message in (([Plain(), Plain()], "Plain has no text"), ([[1], [2]], "unhashable")):
+        model = DecisionTreeRegressor(categorical_features=["c"])
+        with pytest.raises(ValueError, match=f"'c' of X has values that are no cat.*{message}"):
+            model.fit(frame_of(values), [0.0, 1.0])
+
+
+def test_numbers_that_numpy_does_not_have():
+    large = pl.DataFrame({"a": pl.Series([1, None, 2**100], dtype=pl.Int128)})
+    np.testing.assert_array_equal(columns_of(large).numbers(0), [1.0, NAN, 2.0**100])
+
+
+def test_tables_of_libraries_that_speak_arrow():
+    """Batches of records, and what only hands out Arrow's interface."""
+
+    class Table:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return ARROW.__arrow_c_stream__(requested_schema)
+
+    for table in (ARROW.to_batches()[0], Table()):
+        columns = columns_of(table)
+        assert columns.names == ARROW.column_names
+        np.testing.assert_array_equal(columns.numbers(0), columns_of(ARROW).numbers(0))
+    text = pa.table({"c": ["u", "v", None] * 8, "n": range(24)})
+    model = DecisionTreeRegressor().fit(text.to_batches()[0], np.arange(24) % 3)
+    assert model.feature_names_in_.tolist() == ["c", "n"]
+    np.testing.assert_array_equal(model.predict(text), np.arange(24) % 3)
+    assert columns_of(pl.Series([1.0, 2.0])) is None
+
+
+def test_views_of_text():
+    views = pa.table({"c": pa.array(["v", None, "u"], pa.string_view())})
+    codes, values = columns_of(views).levels(0)
+    assert [values[code] if code >= 0 else None for code in codes] == ["v", None, "u"]

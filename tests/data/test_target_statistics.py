@@ -1,7 +1,11 @@
 """Ordered target statistics, beside a calculation in plain Python."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from gpuboost.backend import get_backend
 from gpuboost.data.target_statistics import (
@@ -11,7 +15,9 @@ from gpuboost.data.target_statistics import (
     PAIR_ROWS,
     PARTITION,
     TARGET,
+    RowLevels,
     TargetSums,
+    beyond_chance,
     encoding_of,
     level_keys,
     pairs_to_try,
@@ -28,7 +34,12 @@ def statistic(x, y, weight=None, columns=(0,), n_categories=(5,), key=KEY):
     weight = np.empty(0) if weight is None else np.asarray(weight, float)
     sums = TargetSums.of(np.atleast_2d(np.asarray(y, float)), weight, key)
     with get_backend("cpu", 1) as backend:
-        return sums.statistic(columns, n_categories, np.asarray(x, float), backend.host)
+        levels = [
+            RowLevels.of(np.asarray(x, float), f, n, sums.order, backend.host)
+            for f, n in zip(columns, n_categories, strict=False)
+        ]
+        joint = levels[0] if len(columns) == 1 else levels[0].joined(levels[1], backend.host)
+        return sums.statistic(joint, backend.host)
 
 
 def place_in_order(row):
@@ -180,7 +191,8 @@ def told(x, y, weight=None):
     weight = np.empty(0) if weight is None else weight
     sums = TargetSums.of(np.atleast_2d(y), weight, KEY)
     with get_backend("cpu", 1) as backend:
-        own, rows = sums.statistic((0,), (400,), x[:, None].astype(float), backend.host)
+        levels = RowLevels.of(x[:, None].astype(float), 0, 400, sums.order, backend.host)
+        own, rows = sums.statistic(levels, backend.host)
     return sums.told_by(rows[:, : own.n_targets])
 
 
@@ -199,6 +211,24 @@ def test_a_column_with_an_effect_tells_something():
     assert told(x, np.stack([noise, effect + noise]))  # one of two targets is enough
     assert told(x, effect + noise, rng.random(2000))
     assert not told(x, np.zeros(2000))
+
+
+@given(
+    st.lists(st.integers(-20, 20), min_size=1, max_size=40),
+    st.floats(0.0, 3.0),
+    st.sampled_from([1e-200, 1e-90, 1.0, 3e99]),
+)
+@example([1] * 4 + [0] * 9, 0.0, 1.0)  # exactly two standard errors
+def test_sums_that_are_rounded_decide_nothing(values, shift, size):
+    """The same as exact fractions say."""
+    products = (np.array(values, float) + shift) * size
+    parts = [Fraction(value) for value in products.tolist()]
+    score, squares = sum(parts), sum(part * part for part in parts)
+    expected = score > 0 and score * score > 4 * squares
+    if abs(score * score - 4 * squares) > Fraction(1, 10**12) * squares:
+        assert beyond_chance(products) == expected
+    own = beyond_chance(products[::-1])
+    assert own == beyond_chance(products)
 
 
 def test_without_levels_all_rows_get_the_same():

@@ -15,7 +15,7 @@ from gpuboost.doctor.worker import Item
 
 SIZES = Sizes(small=300, large=400, rates=300)
 FEW = [
-    Item("operations", "metric rmse"),
+    Item("operations", "metric rmse (identity)"),
     Item("trainings", "boosting, weights"),
     Item("trainings", "no such"),
     Item("comparison", "higgs-depth"),
@@ -38,7 +38,7 @@ def test_a_run_on_the_emulated_device(tmp_path):
     seen = list(run.run())
     run.finish()
     assert states(run) == {
-        ("operations", "metric rmse"): PASSED,
+        ("operations", "metric rmse (identity)"): PASSED,
         ("trainings", "boosting, weights"): PASSED,
         ("trainings", "no such"): FAILED,
         ("comparison", "higgs-depth"): NOT_RUN,
@@ -60,6 +60,20 @@ def test_everything_has_its_place_and_all_parts_are_planned():
     assert len(set(full.everything())) == len(parts)
 
 
+def test_many_results_of_one_item_count_once(tmp_path, monkeypatch):
+    checks = [
+        ("installation", "python"),
+        ("installation", "cpu"),
+        ("operations", "metric rmse (identity)"),
+    ]
+    monkeypatch.setattr(
+        full.worker, "run_items", lambda *_, **__: (Check(*c, PASSED, "") for c in checks)
+    )
+    items = [full.INSTALLATION, Item("operations", "metric rmse (identity)")]
+    run = FullRun(Order(tmp_path / "run", sizes=SIZES, items=items))
+    assert [run.n_done for _ in run.run()] == [1, 1, 2]
+
+
 def test_no_time_at_all(tmp_path):
     run = FullRun(Order(tmp_path / "run", budget=0.0, sizes=SIZES))
     run.finish() if not list(run.run()) else run.finish()
@@ -69,7 +83,7 @@ def test_no_time_at_all(tmp_path):
 
 def test_an_interruption_leaves_what_is_known(tmp_path, monkeypatch):
     def one_and_ctrl_c(*_, **__):
-        yield Check("operations", "metric rmse", PASSED, f"{Path.home()}/somewhere")
+        yield Check("operations", "metric rmse (identity)", PASSED, f"{Path.home()}/somewhere")
         raise KeyboardInterrupt
 
     monkeypatch.setattr(full.worker, "run_items", one_and_ctrl_c)

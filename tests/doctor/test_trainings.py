@@ -36,8 +36,8 @@ def test_a_training_on_the_emulated_device(monkeypatch, name):
 #: Some of the checks, which together launch every kernel.
 OF_ALL_KERNELS = (
     "cuts of columns, weighted", "codes and their borders", "rows taken", "gradients, log_loss",
-    "gradients of groups", "metric auc", "metric logloss", "metric mlogloss", "predictions",
-    "leaves, out-of-bag sums and medians", "GPUBoostClassifier, five, symmetric",
+    "gradients of groups", "metric auc", "metric logloss (logistic)", "metric mlogloss (softmax)",
+    "predictions", "leaves, out-of-bag sums and medians", "GPUBoostClassifier, five, symmetric",
     "boosting, columns drawn", "boosting, rules of features, symmetric", "boosting, rows drawn",
     "boosting, sparse matrix, leafwise", "boosting, leaves of several outputs",
     "boosting, rows drawn by size", "boosting, rows drawn, large gradients kept",

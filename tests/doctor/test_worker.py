@@ -74,19 +74,19 @@ def said(items, monkeypatch):
 
 
 def test_an_error_is_a_failed_check_and_the_next_item_follows(monkeypatch):
-    lines = said([("trainings", "no such"), ("operations", "metric rmse")], monkeypatch)
+    lines = said([("trainings", "no such"), ("operations", "metric rmse (identity)")], monkeypatch)
     checks = [Check(**line["check"]) for line in lines if "check" in line]
     assert [c.state for c in checks] == [FAILED, PASSED]
     assert checks[0].detail == "KeyError: 'no such'"
     assert [line.get("begin", line.get("end")) for line in lines if "check" not in line] == [
-        ["trainings", "no such"], ["trainings", "no such"], ["operations", "metric rmse"],
-        ["operations", "metric rmse"],
+        ["trainings", "no such"], ["trainings", "no such"],
+        ["operations", "metric rmse (identity)"], ["operations", "metric rmse (identity)"],
     ]  # fmt: skip
 
 
 def test_after_an_error_that_the_device_does_not_survive_the_process_ends(monkeypatch):
     monkeypatch.setattr(worker, "device_answers", lambda: False)
-    lines = said([("trainings", "no such"), ("operations", "metric rmse")], monkeypatch)
+    lines = said([("trainings", "no such"), ("operations", "metric rmse (identity)")], monkeypatch)
     assert lines[-1] == {"end": ["trainings", "no such"]}
 
 

@@ -29,6 +29,7 @@ from gpuboost import (
     importance,
     load_model,
 )
+from gpuboost.estimators import adaboost
 
 #: scikit-learn excuses its own AdaBoost regressor (and classifier) from this.
 EXCUSED = {
@@ -490,6 +491,22 @@ def test_own_trees_stay_trees(kind, base, tmp_path):
         assert plain.fingerprint() == model.fingerprint()
 
 
+def test_an_estimator_trains_where_it_does_whatever_device_says(monkeypatch, caplog):
+    monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
+    adaboost.say_that_an_estimator_trains_where_it_does.cache_clear()
+    x, y = load_iris(return_X_y=True)
+    for kind, base in (
+        (AdaBoostClassifier, GaussianNB()),
+        (AdaBoostRegressor, LinearRegression()),
+        (AdaBoostClassifier, DecisionTreeClassifier(max_depth=2)),
+    ):
+        with caplog.at_level("INFO", "gpuboost"):
+            cpu, cuda = (kind(base, n_estimators=3, device=d).fit(x, y) for d in ("cpu", "cuda"))
+        np.testing.assert_array_equal(cpu.predict(x), cuda.predict(x))
+        np.testing.assert_array_equal(cpu.estimator_weights_, cuda.estimator_weights_)
+    assert len([r for r in caplog.records if "trains where it does" in r.message]) == 1
+
+
 @pytest.mark.parametrize("kind", [AdaBoostClassifier, AdaBoostRegressor])
 def test_parameters_of_trees_do_not_go_with_an_estimator(kind):
     base = GaussianNB() if kind is AdaBoostClassifier else LinearRegression()
@@ -497,8 +514,6 @@ def test_parameters_of_trees_do_not_go_with_an_estimator(kind):
     for name, value in [("max_depth", 5), ("splitter", "hist"), ("categorical_features", [0])]:
         with pytest.raises(ValueError, match=f"{name} is a parameter of the trees"):
             kind(base, **{name: value}).fit(x, y)
-    with pytest.raises(ValueError, match="device must be 'auto' or 'cpu' if there is an estimator"):
-        kind(base, device="cuda").fit(x, y)
     model = kind(n_estimators=2).fit(x, y)
     with pytest.raises(ValueError, match="estimator must be a"):
         model.set_params(estimator=KMeans(2)).fit(x, y)

@@ -6,7 +6,14 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_iris
 
-from gpuboost import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestRegressor
+from gpuboost import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    GPUBoostClassifier,
+    RandomForestRegressor,
+)
 
 
 def test_weights_of_samples_and_classes_are_multiplied():
@@ -48,6 +55,41 @@ def test_objects_that_are_no_finite_numbers_say_where():
 def test_sparse_y_is_refused(kind):
     with pytest.raises(TypeError, match="y must be a dense array; got a sparse csr_matrix"):
         kind().fit(np.eye(4), csr_matrix(np.eye(4)))
+
+
+@pytest.mark.parametrize("kind", [DecisionTreeClassifier, GPUBoostClassifier, AdaBoostClassifier])
+def test_labels_that_cannot_be_sorted_are_named(kind):
+    for labels, message in (
+        (["a", None, "b"], "y must not have missing values; got None"),
+        (["a", 1, "b"], "y must hold classes of one type; got 'a' and 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            kind().fit(np.eye(3), np.array(labels, object))
+
+
+@pytest.mark.parametrize("kind", [DecisionTreeRegressor, RandomForestRegressor])
+def test_friedman_mse_is_another_name_of_squared_error(kind):
+    x, y = load_iris(return_X_y=True)
+    model = kind(criterion="friedman_mse", max_depth=3).fit(x, y)
+    assert model.fingerprint() == kind(max_depth=3).fit(x, y).fingerprint()
+
+
+@pytest.mark.parametrize("kind", [DecisionTreeRegressor, RandomForestRegressor, AdaBoostRegressor])
+def test_dates_are_no_targets(kind):
+    """They would be whole numbers of an unknown unit, and NaT the smallest of them."""
+    y = np.array(["2020-01-01", "NaT", "2021-01-01"], "datetime64[D]")
+    for dates in (y, y - y[0], pd.Series(y)):
+        with pytest.raises(ValueError, match="y must hold real numbers; got dtype"):
+            kind().fit(np.eye(3), dates)
+
+
+@pytest.mark.parametrize(
+    "kind", [DecisionTreeRegressor, RandomForestRegressor, AdaBoostRegressor, AdaBoostClassifier]
+)
+def test_masked_y_is_refused(kind):
+    y = np.ma.masked_array([0, 1, 0], mask=[True, False, False])
+    with pytest.raises(ValueError, match="y must not have masked entries"):
+        kind().fit(np.eye(3), y)
 
 
 @pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])

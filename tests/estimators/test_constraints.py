@@ -323,6 +323,16 @@ def test_forced_splits_are_at_the_top_of_every_tree(policy, options):
     assert len({len(tree.left) for tree in model.ensemble_.trees} - {9}) > 0  # they grow on
 
 
+def test_a_tree_of_forced_splits_is_grown_where_symmetric_trees_are_the_default():
+    x, y, _ = make()
+    many = {"n_estimators": 500, "learning_rate": 1.0, "early_stopping_rounds": 1, "max_depth": 3}
+    model = GPUBoostRegressor(forced_splits=NESTED, **many).fit(x, y, eval_set=(x[:9], y[:9]))
+    assert_on_top(model.ensemble_.trees[0], NESTED)
+    model = GPUBoostRegressor(**many).fit(x, y, eval_set=(x[:9], y[:9]))
+    first = model.ensemble_.trees[0].feature
+    assert first[1] == first[2]
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_forced_splits_of_classes_and_sparse_matrices(policy):
     from scipy.sparse import csr_array

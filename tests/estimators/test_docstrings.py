@@ -46,6 +46,10 @@ ALLOWED = {
         [TREES, RANDOM_FORESTS, EXTRA_TREES, ADABOOST],
         "not all have every splitter, and extremely randomised trees draw their cuts",
     ),
+    "unknown_category": (
+        [BOOSTING, TREES + RANDOM_FORESTS + EXTRA_TREES + ADABOOST],
+        "only boosting has mean targets",
+    ),
     "subsample": ([BOOSTING[:1], BOOSTING[1:]], "a classifier may have a share for each class"),
     "max_bins": ([BOOSTING, TREES + FORESTS + ADABOOST], "boosting has no splitter without bins"),
     "min_samples_leaf": (

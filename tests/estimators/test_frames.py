@@ -233,6 +233,14 @@ def test_text_that_is_no_category_is_refused(name):
 
 
 @of_categories
+def test_columns_of_a_sparse_matrix_are_no_categories(name):
+    stored = sparse.csr_array(MATRIX)
+    with pytest.raises(TypeError, match="must be None or 'auto' for a sparse X, such as this csr_"):
+        model_of(name, categorical_features=[0]).fit(stored, Y)
+    assert model_of(name, categorical_features=None).fit(stored, Y).n_features_in_ == 3
+
+
+@of_categories
 def test_a_saved_model_takes_the_same_tables(name, tmp_path):
     day = pd.Timestamp("2020-01-01") + pd.to_timedelta(NUMBERS["a"], "D")
     table = pd.DataFrame({"letter": LETTERS, "day": day, "yes": NUMBERS["c"] > 0})

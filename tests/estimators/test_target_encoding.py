@@ -268,3 +268,50 @@ def test_forced_splits_are_on_numbers(data):
     model = gb.GPUBoostRegressor(forced_splits={"feature": "city", "threshold": 0.0}, **TARGET)
     with pytest.raises(ValueError, match="forced_splits must be on features of numbers; feature 0"):
         model.fit(*data)
+
+
+# --- categories that training has not seen
+
+
+@pytest.mark.parametrize("encoding", ["target", "both"])
+def test_a_new_category_may_have_the_mean_of_all(data, encoding, tmp_path):
+    """As a category that no row with weight had, whose mean is the prior; a gap is another thing.
+
+    Gaps have a mean of their own here, as training has some.
+    """
+    x, y = data
+    y = np.where(x["city"].isna(), y + 8, y)
+    new, gone = x[:9].assign(city="new"), x[:9].assign(city=None)
+    options = {"categorical_encoding": encoding, **FAST}
+    plain = gb.GPUBoostRegressor(**options).fit(x, y)
+    np.testing.assert_array_equal(plain.predict(new), plain.predict(gone))
+    model = gb.GPUBoostRegressor(unknown_category="prior", **options)
+    model.fit(x, y, eval_set=(new, y[:9]))
+    assert model.fingerprint() == plain.fingerprint()
+    np.testing.assert_array_equal(model.predict(x), plain.predict(x))
+    np.testing.assert_array_equal(model.predict(gone), plain.predict(gone))
+    assert encoding == "both" or (model.predict(new) != plain.predict(new)).all()
+    rmse = np.sqrt(np.mean((model.predict(new) - y[:9]) ** 2))
+    assert model.evals_result_["validation_0"]["rmse"][-1] == pytest.approx(rmse)
+    seen = model.ensemble_.features.expand_on_host(model.check_rows(new))
+    features, (of_city, *_) = model.ensemble_.features, model.ensemble_.features._made_places
+    np.testing.assert_allclose(seen[:, of_city[0]], y.mean(), rtol=1e-6)
+    np.testing.assert_array_equal(seen[:, of_city[1]], 0)  # no rows
+    assert encoding == "target" or np.isnan(seen[:, 0]).all()  # no set has it
+    assert "a new one has the mean of all" in model.features_["city"].missing
+    model.save_model(tmp_path / "model.gb")
+    loaded = gb.load_model(tmp_path / "model.gb")
+    np.testing.assert_array_equal(loaded.predict(new), model.predict(new))
+    both = pd.concat([x[:50], new])
+    effect = gb.partial_dependence(model, both, "city")
+    assert effect.grid_values[0].tolist() == features.features[0].categories.tolist()
+    model.report(tmp_path / "page.html", both, np.append(y[:50], y[:9]))
+
+
+def test_means_of_all_are_for_columns_that_have_means(data):
+    x, y = data
+    with pytest.raises(ValueError, match="must be 'auto', 'target' or 'both'; got 'partition'"):
+        model = gb.GPUBoostRegressor(unknown_category="prior", categorical_encoding="partition")
+        model.fit(x, y)
+    with pytest.raises(ValueError, match="unknown_category must be one of 'missing', 'error'"):
+        gb.RandomForestRegressor(unknown_category="prior").fit(x, y)

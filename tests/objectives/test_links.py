@@ -7,7 +7,7 @@ from gpuboost.objectives.links import IDENTITY, LOGISTIC, SOFTMAX, Link
 
 
 def test_links_that_no_device_knows_are_refused():
-    with pytest.raises(ValueError, match="link must be one of identity, logistic, softmax"):
+    with pytest.raises(ValueError, match="link must be one of identity, log, .*softmax"):
         Link("probit")
     for name in ("identity", "softmax"):
         with pytest.raises(ValueError, match="only the logistic link has a scale; got 2.0"):

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from sklearn.metrics import get_scorer, make_scorer, roc_auc_score
+from sklearn.metrics import brier_score_loss, get_scorer, log_loss, make_scorer, roc_auc_score
 
 from gpuboost import GPUBoostClassifier, GPUBoostRegressor
 from gpuboost.objectives.metrics import resolve_metrics
@@ -22,6 +22,13 @@ def rows(rng):
 
 def auc(y, probability):
     return roc_auc_score(y, probability)
+
+
+def known_auc(y, probability):
+    return roc_auc_score(y, probability)
+
+
+known_auc.greater_is_better = True
 
 
 def weighted_error(y, prediction, sample_weight=None):
@@ -55,6 +62,23 @@ def test_the_function_says_whether_more_is_better(rows, greater):
     rounds.greater_is_better = "yes"
     with pytest.raises(ValueError, match="greater_is_better of eval_metric 'rounds' must be True"):
         history(model, x, y)
+
+
+def test_scores_of_sklearn_are_better_if_they_are_higher(rows):
+    """Its functions whose names end in "_score" are to be maximised, others minimised."""
+    x, y = rows
+    for function, greater in (
+        (roc_auc_score, True),
+        (functools.partial(roc_auc_score, max_fpr=0.5), True),
+        (functools.partial(known_auc), True),
+        (log_loss, False),
+        (brier_score_loss, False),
+        (auc, False),
+    ):
+        model = GPUBoostClassifier(n_estimators=20, early_stopping_rounds=20, eval_metric=function)
+        (values,) = history(model, x, y > 0).values()
+        best = np.argmax(values) if greater else np.argmin(values)
+        assert model.best_iteration_ == best
 
 
 def test_scorers_see_what_they_would_see_of_the_model(rows):

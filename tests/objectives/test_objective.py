@@ -10,10 +10,12 @@ from gpuboost import GPUBoostRegressor
 from gpuboost.data.checks import check_weight
 from gpuboost.data.features import FeatureMap
 from gpuboost.kernels.cpu import gradients
+from gpuboost.objectives.constants import mean_score
 from gpuboost.objectives.links import IDENTITY, LOGISTIC, Link
-from gpuboost.objectives.losses import OBJECTIVES, mean_score, squared_grad_hess
+from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import RowMetric
 from gpuboost.objectives.objective import Objective
+from gpuboost.objectives.regression import squared_grad_hess
 from gpuboost.scalar.formulas import sigmoid
 
 
@@ -319,12 +321,6 @@ def quantile_grad_hess(y, raw, alpha):
     return (1.0 - alpha if raw > y else -alpha), 1.0
 
 
-def quantile_of_leaf(y, raw, weight, alpha):
-    order = np.argsort(y - raw)
-    share = np.cumsum(weight[order]) / weight.sum()
-    return (y - raw)[order][np.searchsorted(share, alpha)]
-
-
 QUANTILE = Objective(
     "quantile",
     quantile_grad_hess,
@@ -332,20 +328,20 @@ QUANTILE = Objective(
     "mae",
     mean_of_any,
     {"alpha": 0.8},
-    leaf_value=quantile_of_leaf,
+    leaf_level="alpha",
 )
 
 
 def test_leaf_values_from_rows(rows):
     x, y = rows
     options = {"n_estimators": 1, "learning_rate": 0.5}
-    newton = fit(replace(QUANTILE, leaf_value=None), x, y, **options).predict(x)
+    newton = fit(replace(QUANTILE, leaf_level=None), x, y, **options).predict(x)
     model = fit_on_both(QUANTILE, x, y, **options)
     found = model.predict(x)
     assert len(np.unique(found)) > 4
     for value in np.unique(newton):
         own = newton == value
-        expected = np.quantile(y[own] - y.mean(), 0.8, method="inverted_cdf")
+        expected = np.quantile(y[own] - y.mean(), 0.8, method="averaged_inverted_cdf")
         np.testing.assert_allclose(found[own], y.mean() + 0.5 * expected)
     mae = model.evals_result_["validation_0"]["mae"][-1]
     assert mae == pytest.approx(np.abs(found - y).mean())
@@ -369,30 +365,6 @@ def test_leaf_values_on_both_devices(rows, rng, options, weighted):
     model = fit_on_both(QUANTILE, x, y, weight, n_estimators=8, learning_rate=0.5, **options)
     p = model.predict(x)
     assert np.average(y <= p, weights=weight) == pytest.approx(0.8, abs=0.12)
-
-
-def mean_low(y, raw, weight, low, high, slope):
-    return slope * np.average(low, weights=weight)
-
-
-def test_leaf_values_from_further_arrays(rows):
-    x, y = rows
-    objective = replace(CENSORED, leaf_value=mean_low)
-    arrays = {"low": np.full(600, 3.0), "high": np.full(600, 8.0)}
-    model = fit_on_both(objective, x, y, arrays=arrays, n_estimators=2, learning_rate=0.1)
-    np.testing.assert_allclose(model.predict(x), 3.0 + 2 * 0.1 * 0.5 * 3.0)
-
-
-def not_a_number(y, raw, weight, alpha):
-    return np.nan if raw[0] != raw.mean() or y.size < 600 else 0.0
-
-
-@pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_a_leaf_value_that_is_not_finite_is_refused(rows, device):
-    x, y = rows
-    objective = replace(QUANTILE, leaf_value=not_a_number)
-    with pytest.raises(ValueError, match="'quantile' gave the leaf value nan in round 0 .* finite"):
-        fit(objective, x, y, device=device)
 
 
 # --- refusals
@@ -441,18 +413,6 @@ def test_bad_gradients_are_refused(rows, function, bad, problem, weighted, devic
     objective = bad_objective(function, y, bad)
     with pytest.raises(ValueError, match=f"objective 'bad' gave a {problem}.* in round 1 "):
         fit(objective, x, y, weight, device=device)
-
-
-@pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_bad_gradients_are_refused_before_their_rows_give_leaf_values(rows, device):
-    x, y = rows[0], np.abs(rows[1])
-    objective = replace(bad_objective(one_bad_hessian, y, np.nan), leaf_value=mean_of_leaf)
-    with pytest.raises(ValueError, match="gave a hessian below zero or not finite.* in round 1 "):
-        fit(objective, x, y, device=device)
-
-
-def mean_of_leaf(y, raw, weight, limit):
-    return np.average(y - raw, weights=weight)
 
 
 def bad_group(y, raw, rows, g, h, bad):

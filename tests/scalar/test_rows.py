@@ -89,8 +89,10 @@ def test_medians_are_those_of_a_stable_sort(rng):
         np.testing.assert_array_equal(order, np.argsort(values, kind="stable"))
 
 
-def test_means_and_logarithms_of_shares():
+def test_sums_means_and_logarithms_of_shares():
     out = np.empty((1, 2))
+    rows.sum_of_scores(0, np.array([[3.0, 5.0]]), np.array([[0.5, -1.0]]), out)
+    assert out.tolist() == [[3.5, 4.0]]
     rows.mean_of_trees(0, np.array([[3.0, 5.0]]), 4.0, out)
     assert out.tolist() == [[0.75, 1.25]]
     rows.log_of_shares(0, np.array([[0.0, 1.0]]), out)

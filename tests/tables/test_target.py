@@ -40,6 +40,11 @@ def test_the_task_follows_from_the_target(write, values, task):
             "say --task multiclass; if they are numbers, make all of them numbers",
         ),
         ([f"u{i}" for i in range(21)] * 9, "auto", "holds 21 different texts in 189 rows"),
+        (
+            [f"{i / 10} kg" for i in range(21)] * 10,
+            "auto",
+            "holds 21 numbers with the unit 'kg', such as '0.0 kg', which is not known: write them",
+        ),
     ],
 )
 def test_tasks_that_a_target_does_not_fit(write, values, task, message):
@@ -52,6 +57,9 @@ def test_many_texts_can_be_classes(write):
     for n, repeat, task in ((100, 10, "auto"), (21, 2, "multiclass"), (150, 2, "multiclass")):
         rows = "".join(f"1,u{i}\n" for i in range(n)) * repeat
         assert len(settle_target(read(write("x,y\n" + rows)), "y", task).classes) == n
+    for texts in ([f"{i}k" for i in range(20)], [f"{i}{'ab'[i % 2]}" for i in range(30)]):
+        rows = "".join(f"1,{text}\n" for text in texts) * 10
+        assert len(settle_target(read(write("x,y\n" + rows)), "y").classes) == len(texts)
 
 
 def test_the_reason_names_leading_zeros(write):

@@ -10,6 +10,7 @@ from gpuboost import (
     RandomForestRegressor,
 )
 from gpuboost.config import BoostParams
+from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.training.magnitude import Magnitude
 
 
@@ -81,11 +82,21 @@ def test_a_model_that_float64_cannot_hold_is_an_error(rows):
 
 def test_parameters_follow_and_stay_above_zero():
     y = np.array([1e300])
-    magnitude = Magnitude.of(y, np.empty(0))
+    magnitude = Magnitude.of(y, np.empty(0), OBJECTIVES["squared_error"])
     assert 900 < magnitude.exponent < 1000
     assert 1 <= magnitude.divide(y, np.empty(0))[0] < 2
     scaled = magnitude.params(BoostParams(reg_alpha=2.0, max_delta_step=1e-30))
     assert scaled.reg_alpha == 2.0 * 2.0**-magnitude.exponent
     assert scaled.max_delta_step > 0 and scaled.min_split_gain == 0 and scaled.reg_lambda == 1
-    near = Magnitude.of(np.array([1e50, -1e-300]), np.empty(0))
+    near = Magnitude.of(np.array([1e50, -1e-300]), np.empty(0), OBJECTIVES["squared_error"])
     assert near == Magnitude() and near.params(BoostParams()) == BoostParams()
+
+
+def test_what_follows_the_unit_depends_on_the_loss():
+    y, none = np.array([2.0**300]), np.empty(0)
+    params = BoostParams(reg_alpha=2.0, min_split_gain=3.0, max_delta_step=2.0**301)
+    absolute = Magnitude.of(y, none, OBJECTIVES["absolute_error"]).params(params)
+    assert (absolute.reg_alpha, absolute.min_split_gain, absolute.max_delta_step) == (2, 3, 2)
+    huber = OBJECTIVES["huber"].with_parameters(delta=2.0**299)
+    assert Magnitude.of(y, none, huber).objective(huber).parameters == {"delta": 0.5}
+    assert Magnitude.of(y, none, OBJECTIVES["poisson"]) == Magnitude()

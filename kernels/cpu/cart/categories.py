@@ -6,27 +6,9 @@ from gpuboost.dtypes import AUTOMATIC, EXHAUSTIVE, MAX_EXHAUSTIVE, ONE_VS_REST, 
 from gpuboost.kernels.cpu._jit import helper
 from gpuboost.kernels.cpu.cart.codes import cell_sums
 from gpuboost.kernels.cpu.cart.cuts import PREFIXES, SINGLES, SUBSETS, is_in_set
+from gpuboost.kernels.cpu.cart.sort import sort_order
 from gpuboost.kernels.cpu.cart.words import ONE, WORD
 from gpuboost.scalar.formulas import hash32
-
-
-@helper
-def sort_order(order, m, key):
-    """Sort ``order`` by key, equal keys by place."""
-    gap = 1
-    while 3 * gap + 1 < m:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, m):
-            moving, j = order[i], i
-            while j >= gap and (
-                key[order[j - gap]] > key[moving]
-                or (key[order[j - gap]] == key[moving] and order[j - gap] > moving)
-            ):
-                order[j] = order[j - gap]
-                j -= gap
-            order[j] = moving
-        gap //= 3
 
 
 @helper

@@ -8,6 +8,7 @@ import numpy as np
 from gpuboost.dtypes import ENTROPY, SQUARES
 from gpuboost.kernels.cpu._jit import helper, kernel
 from gpuboost.kernels.cpu.cart.scores import side_score
+from gpuboost.kernels.cpu.cart.sort import sort_order
 from gpuboost.scalar.formulas import log
 
 
@@ -30,17 +31,7 @@ def median_of(rows, begin, end, y, weight, order):
     n = end - begin
     for i in range(n):
         order[i] = rows[begin + i]
-    gap = 1
-    while 3 * gap + 1 < n:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, n):
-            moving, j = order[i], i
-            while j >= gap and y[order[j - gap]] > y[moving]:
-                order[j] = order[j - gap]
-                j -= gap
-            order[j] = moving
-        gap //= 3
+    sort_order(order, n, y)
     total = 0.0
     for i in range(n):
         total += weight[order[i]]

@@ -5,20 +5,11 @@ import pytest
 
 from gpuboost.dtypes import TREE_GROWTH
 from gpuboost.kernels.cpu._jit import exposed
-from gpuboost.kernels.cpu.cart.categories import keep_set, sort_order
+from gpuboost.kernels.cpu.cart.categories import keep_set
 from gpuboost.kernels.cpu.cart.cuts import PREFIXES, SINGLES, SUBSETS, keeps_to_rails
 
 compiled_keep_set = exposed(keep_set)
 compiled_keeps_to_rails = exposed(keeps_to_rails)
-compiled_sort_order = exposed(sort_order)
-
-
-@pytest.mark.parametrize("m", [1, 2, 7, 50])
-def test_places_are_sorted_by_key_and_equal_keys_by_place(rng, m):
-    key = rng.integers(0, 5, m + 1).astype(float)
-    order = rng.permutation(np.arange(1, m + 1)).astype(np.int32)
-    compiled_sort_order(order, m, key)
-    assert order.tolist() == sorted(range(1, m + 1), key=lambda k: (key[k], k))
 
 
 @pytest.mark.parametrize(("kind", "cut", "left"), [(PREFIXES, 1, [70, 3]), (SINGLES, 2, [5])])

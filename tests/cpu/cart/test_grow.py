@@ -5,7 +5,7 @@ import pytest
 
 from gpuboost.data.features import Feature, FeatureMap
 from gpuboost.data.targets import TreeTargets
-from gpuboost.kernels.cpu import backend as cpu
+from gpuboost.kernels.cpu import trees as cpu_trees
 from gpuboost.kernels.cpu.threads import Team
 from gpuboost.training.trees import GrowingTree, TreeGrower, TreeParams
 
@@ -55,7 +55,7 @@ def test_growth_that_comes_back_after_each_feature_goes_on_where_it_was(
     trees, calls = [], []
     monkeypatch.setattr(Team, "check", lambda team: calls.append(1))
     for budget in (1 << 40, 1):
-        monkeypatch.setattr(cpu, "TREE_BUDGET", budget)
+        monkeypatch.setattr(cpu_trees, "TREE_BUDGET", budget)
         grower = TreeGrower(coded, targets, params, backend)
         trees.append(grower.grow(GrowingTree(np.ones(120), backend.mix_key(0))))
     whole, parts = trees
