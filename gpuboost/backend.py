@@ -21,6 +21,7 @@ from gpuboost.exchange import (
     ClassicalGrower,
     Codes,
     DeviceArray,
+    Drawn,
     DrawnRows,
     EnsembleLike,
     FeatureMatrix,
@@ -158,11 +159,13 @@ class Boosting(Protocol):
         key: np.uint32,
         factor: DeviceArray,
         out: DeviceArray,
-    ) -> DrawnRows:
+    ) -> Drawn:
         """Rows of one round, drawn by the size of their gradients.
 
         ``factor`` gets how often each row counts, 0 if it is not drawn; gradients and hessians are
-        multiplied by it, and ``sums`` are those of the products.
+        multiplied by it, and ``sums`` are those of the products. If they may be ``apart``, a device
+        may leave ``factor``, ``g`` and ``h`` as they are, and hand out gradients of the drawn rows
+        in arrays of their own.
         """
 
     def draw_units(
@@ -223,14 +226,18 @@ class Boosting(Protocol):
 
     def quantize(
         self,
+        rows: DrawnRows,
         g: DeviceArray,
         h: DeviceArray,
         weight: DeviceArray,
         growth: DeviceArray,
         nearest: bool,
         out: DeviceArray,
-    ) -> None:
-        """Packed fixed-point gradients into ``out``."""
+    ) -> DeviceArray:
+        """Packed fixed-point gradients: ``out``, or its beginning.
+
+        They are those of all rows, or if ``g`` has no more, of the listed ones.
+        """
 
     def make_grower(
         self, binned: FeatureMatrix, limits: GrowthLimits, rules: SplitRules | None = None

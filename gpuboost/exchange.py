@@ -310,6 +310,19 @@ class GradientSample(NamedTuple):
     n_wanted: float  # rows to be drawn, on average
     n_top: float  # how many of them are those with the largest gradients, if not by size
     root: float  # factor of hessians in sizes
+    apart: bool = False  # nobody asks for other rows or for factors: see ``Drawn``
+
+
+class Drawn(NamedTuple):
+    """The rows of a round, and the arrays in which their gradients are.
+
+    The arrays are those of all rows, or have the rows that are drawn only, one after another.
+    """
+
+    rows: DrawnRows
+    g: DeviceArray  # (n_outputs, n) float64
+    h: DeviceArray  # (n_outputs, n) float64
+    weight: DeviceArray  # (n,) float64 or (0,)
 
 
 class BoostedTree(NamedTuple):

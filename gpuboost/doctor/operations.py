@@ -122,9 +122,9 @@ def gradients(objective: str, weighted: bool) -> Callable[[Any, int], Arrays]:
             own = sums[:1], sums[:1]
             units = booster.fine_units
             backend.begin_tree(*own, booster.rooms, keys, booster.growth, units)
-            backend.quantize(
-                booster.g[0], booster.h[0], booster.weight, booster.growth, nearest, rounded
-            )
+            rows = backend.put(np.arange(n, dtype=ROW))
+            given = rows, booster.g[0], booster.h[0], booster.weight, booster.growth
+            rounded = backend.quantize(*given, nearest, rounded)
             out[f"rounded, {'to nearest' if nearest else 'at random'}"] = rounded
         return {name: backend.to_host(array) for name, array in out.items()}
 

@@ -116,7 +116,7 @@ class GPUBoostRegressor(RegressorMixin, RoundsOfTrees, BaseBoost):
         counts 1 / p times, so that sums over the rows are right on average.
     top_rate : float or None, default=None
         Share of all rows that ``sampling_method="goss"`` keeps for their large gradients; the rest
-        of ``subsample`` is drawn from the other rows. None means two thirds of ``subsample``.
+        of ``subsample`` is drawn from the other rows. None means a third of ``subsample``.
     oob_score : bool, default=False
         Whether to estimate the metrics of new rows from the rows that are not drawn:
         ``evals_result_["out_of_bag"]`` begins with the metrics before the first iteration and adds
@@ -600,7 +600,7 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         counts 1 / p times, so that sums over the rows are right on average.
     top_rate : float or None, default=None
         Share of all rows that ``sampling_method="goss"`` keeps for their large gradients; the rest
-        of ``subsample`` is drawn from the other rows. None means two thirds of ``subsample``.
+        of ``subsample`` is drawn from the other rows. None means a third of ``subsample``.
     oob_score : bool, default=False
         Whether to estimate the metrics of new rows from the rows that are not drawn:
         ``evals_result_["out_of_bag"]`` begins with the metrics before the first iteration and adds

@@ -23,6 +23,7 @@ from gpuboost.dtypes import (
 from gpuboost.exchange import (
     BoostedTree,
     DeviceArray,
+    Drawn,
     FeatureMatrix,
     GrowthLimits,
     LeafQuantile,
@@ -139,13 +140,16 @@ class Booster:
         total_weight = float(weight.sum()) if weight.size else float(n_rows)
         self.nearest = max(n_rows, total_weight) <= NEAREST_ROWS
         self.rooms = (coarse_room(n_rows, total_weight, self.nearest), fine_room(n_rows))
-        self.sampler = RowSampler(usable, n_rows, params, row_units, out_of_bag, backend)
+        self.vector = params.multi_strategy == VECTOR_LEAF and n_outputs > 1
+        only_drawn = not self.vector and objective.leaf_level is None
+        self.sampler = RowSampler(
+            usable, n_rows, params, row_units, out_of_bag, backend, only_drawn
+        )
         # with hessians of 1 the hessian sum is the row count
         hessian_counts = (
             objective.constant_hessian and not weight.size and not self.sampler.changes_gradients
         )
         count_rows = params.min_samples_leaf > 1 and not hessian_counts
-        self.vector = params.multi_strategy == VECTOR_LEAF and n_outputs > 1
         n_values = n_outputs if self.vector else 1
         self.limits = growth_limits(params, len(usable), n_features, count_rows, rules, n_values)
         self.grower = backend.make_grower(binned, self.limits, rules)
@@ -220,7 +224,7 @@ class Booster:
         self.step = self.learning_rate * self._weight_of_round()
         self._compute_gradients(sums)
         key = backend.mix_key(self.seed, ROWS, number)
-        rows = self.sampler.draw(key, self.g, self.h, self.weight, sums)
+        drawn = self.sampler.draw(key, self.g, self.h, self.weight, sums)
         if self.out_of_bag is not None:
             self.out_of_bag.weight = self.sampler.weight_left_out(self.weight)
         if rows_drawn is not None:
@@ -233,27 +237,28 @@ class Booster:
                 backend.mix_key(self.seed, COLUMNS, number, turn),
                 backend.mix_key(self.seed, ROUNDING, number, turn),
             )
-            g, h, split_sums = self._split_gradients(number, part, sums)
+            g, h, split_sums = self._split_gradients(number, part, sums, drawn)
             backend.begin_tree(
                 split_sums, sums[part], self.rooms, keys, self.growth, self.fine_units
             )
-            backend.quantize(g, h, self.weight, self.growth, self.nearest, self.gh)
+            rounded = g, h, drawn.weight, self.growth, self.nearest, self.gh
+            gh = backend.quantize(drawn.rows, *rounded)
             if self.draw_features:
                 backend.draw_features(
                     len(self.feature_map), self.growth, self.features, self.feature_weights
                 )
-            self.grower.grow(rows, self.features, self.gh, self.growth)
+            self.grower.grow(drawn.rows, self.features, gh, self.growth)
             self.grower.finish(
-                rows,
-                self.g[part],
-                self.h[part],
-                self.weight,
+                drawn.rows,
+                drawn.g[part],
+                drawn.h[part],
+                drawn.weight,
                 self.growth,
                 self.fine_units,
                 self.step,
             )
             if self.leaf_quantiles:
-                self._set_leaf_quantiles(rows, part)
+                self._set_leaf_quantiles(drawn.rows, part)
             if self.changes_trees:
                 self._change_tree(part)
             else:
@@ -268,11 +273,11 @@ class Booster:
         return 1.0 if self.dart is None else self.dart.weights(self.learning_rate)[0]
 
     def _split_gradients(
-        self, number: int, part: slice, sums: DeviceArray
+        self, number: int, part: slice, sums: DeviceArray, drawn: Drawn
     ) -> tuple[DeviceArray, DeviceArray, DeviceArray]:
         """Gradients and hessians (n_rows,) that splits are chosen by, and their sums (1, 2)."""
         if not self.vector:
-            return self.g[part.start], self.h[part.start], sums[part]
+            return drawn.g[part.start], drawn.h[part.start], sums[part]
         key, (g, h, projected_sums) = self.backend.mix_key(self.seed, SIGNS, number), self.projected
         self.backend.project(self.g, self.h, self.weight, self.factors, key, g, h, projected_sums)
         return g[0], h[0], projected_sums

@@ -11,11 +11,13 @@ import numpy as np
 from gpuboost.backend import Backend
 from gpuboost.config import BoostParams
 from gpuboost.dtypes import ROW
-from gpuboost.exchange import DeviceArray, GradientSample
+from gpuboost.exchange import DeviceArray, Drawn, GradientSample
 from gpuboost.scalar.sampling import weight_left_out
 
 #: Of rows drawn by ``sampling_method="goss"``, the share of those with the largest gradients.
-TOP_PART = 2.0 / 3.0
+TOP_PART = 1.0 / 3.0
+#: The share of the rows up to which drawn rows and their gradients are put together.
+MOST_APART = 0.5
 
 
 @dataclass(frozen=True)
@@ -39,14 +41,20 @@ class RowUnits:
         return cls(units.astype(np.int32), np.ascontiguousarray(shares, np.float64))
 
 
-def gradient_sample(params: BoostParams, n_usable: int) -> GradientSample | None:
-    """How rows are drawn by their gradients; None if they are not."""
+def gradient_sample(
+    params: BoostParams, n_usable: int, only_drawn: bool = False
+) -> GradientSample | None:
+    """How rows are drawn by their gradients; None if they are not.
+
+    ``only_drawn`` says that nobody asks for gradients or factors of the other rows.
+    """
     if params.sampling_method == "uniform" or params.subsample >= 1:
         return None
     top = params.top_rate if params.top_rate is not None else TOP_PART * params.subsample
     by_size = params.sampling_method == "mvs"
     root = math.sqrt(params.reg_lambda) if by_size else 0.0
-    return GradientSample(by_size, params.subsample * n_usable, top * n_usable, root)
+    apart = only_drawn and params.subsample <= MOST_APART
+    return GradientSample(by_size, params.subsample * n_usable, top * n_usable, root, apart)
 
 
 class RowSampler:
@@ -60,10 +68,11 @@ class RowSampler:
         units: RowUnits | None,
         out_of_bag: bool,
         backend: Backend,
+        only_drawn: bool = False,
     ) -> None:
         self.params, self.backend = params, backend
         self.usable = backend.put(usable)
-        self.by_gradient = gradient_sample(params, len(usable))
+        self.by_gradient = gradient_sample(params, len(usable), only_drawn and not out_of_bag)
         if units is None and out_of_bag and self.by_gradient is None:
             units = RowUnits.of(n_rows, params.subsample)
         self.units = None
@@ -82,18 +91,20 @@ class RowSampler:
 
     def draw(
         self, key: Any, g: DeviceArray, h: DeviceArray, weight: DeviceArray, sums: DeviceArray
-    ) -> DeviceArray:
+    ) -> Drawn:
         """The rows of a round; gradients of rows that stand for others are multiplied."""
         backend, usable = self.backend, self.usable
         if not self.samples:
-            return usable
+            return Drawn(usable, g, h, weight)
         if self.by_gradient is not None:
             return backend.draw_by_gradient(
                 usable, self.by_gradient, g, h, weight, sums, key, self.factor, self.drawn
             )
         if self.units is not None:
-            return backend.draw_units(usable, *self.units, key, self.factor, self.drawn)
-        return backend.draw_rows(usable, self.params.subsample, key, self.drawn)
+            rows = backend.draw_units(usable, *self.units, key, self.factor, self.drawn)
+        else:
+            rows = backend.draw_rows(usable, self.params.subsample, key, self.drawn)
+        return Drawn(rows, g, h, weight)
 
     def weight_left_out(self, weight: DeviceArray) -> DeviceArray:
         """The weights of the rows that are not drawn, 0 for those that are."""

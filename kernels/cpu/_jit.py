@@ -266,6 +266,24 @@ def load_word(typingctx, array, index):
 
 
 @intrinsic
+def store_word(typingctx, array, index, word):
+    """Write a number into the eight bytes from array[index] on, the lowest byte first."""
+
+    def codegen(context, builder, signature, args):
+        value, bits = args[2], ir.IntType(64)
+        address = builder.bitcast(_element(context, builder, signature, args), bits.as_pointer())
+        if sys.byteorder == "big":
+            swap = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(bits, [bits]), "llvm.bswap.i64"
+            )
+            value = builder.call(swap, [value])
+        builder.store(value, address, align=1)
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64, types.uint64), codegen
+
+
+@intrinsic
 def lowest_bit(typingctx, word):
     """Place of the lowest bit of a word that is set; the word must not be 0."""
 

@@ -14,6 +14,7 @@ from gpuboost.exchange import (
     ClassicalGrower,
     Codes,
     DeviceArray,
+    Drawn,
     DrawnRows,
     EnsembleLike,
     FeatureMatrix,
@@ -358,15 +359,19 @@ class CpuBackend:
 
     def quantize(
         self,
+        rows: DrawnRows,
         g: DeviceArray,
         h: DeviceArray,
         weight: DeviceArray,
         growth: DeviceArray,
         nearest: bool,
         out: DeviceArray,
-    ) -> None:
-        """Packed fixed-point gradients into ``out``."""
-        self.team.run_kernel(g.shape[0], gradients.quantize, g, h, weight, growth, nearest, out)
+    ) -> DeviceArray:
+        """Packed fixed-point gradients, in the beginning of ``out``."""
+        n = g.shape[0]
+        of = rows if n < out.shape[0] else rows[:0]
+        self.team.run_kernel(n, gradients.quantize, of, g, h, weight, growth, nearest, out[:n])
+        return out[:n]
 
     def fixed_point_sum(self, values: HostArray, weight: HostArray, scale: float) -> int:
         """Exact sum of values times weights, in steps of 1 / scale."""
@@ -401,7 +406,7 @@ class CpuBackend:
         key: np.uint32,
         factor: DeviceArray,
         out: DeviceArray,
-    ) -> DrawnRows:
+    ) -> Drawn:
         """Rows of one round, drawn by the size of their gradients."""
         n_rows, run = g.shape[1], self.team.run_kernel
         sample, buckets = np.zeros(1, SAMPLE), np.empty(n_rows, np.int16)
@@ -411,10 +416,33 @@ class CpuBackend:
         sampling.begin_sample(sums, how.root, float(len(usable)), sample)
         run(n_rows, sampling.count_sizes, g, h, how.root, weight, sample, buckets, counts)
         sampling.plan_sample(counts, how.n_wanted, how.n_top, how.by_size, sample, plan)
+        if how.apart:
+            run(n_rows, sampling.list_drawn, key, buckets, plan, listed, n_kept)
+            begins = np.concatenate([[0], np.cumsum(n_kept)])
+            n, n_outputs = int(begins[-1]), g.shape[0]
+            # what is wrong with a row is found, whether it is drawn or not
+            whole = self.to_host(sums).copy()
+            bad = ~np.isfinite(whole)
+            if n == 0:
+                rows = np.array([sampling.any_row(usable, key)], ROW)
+                nothing = np.zeros((n_outputs, 1))
+                sums[:] = np.where(bad, whole, 0.0)
+                return Drawn(rows, nothing, nothing, weight[rows] if weight.size else weight)
+            apart = Drawn(
+                np.empty(n, ROW),
+                np.empty((n_outputs, n)),
+                np.empty((n_outputs, n)),
+                np.empty(n if weight.size else 0),
+            )
+            given = listed, begins, buckets, plan, g, h, weight
+            run(n_rows, sampling.take_drawn, *given, *apart, blocks)
+            gradients.sum_blocks(blocks, sums)
+            sums[bad] = whole[bad]
+            return apart
         drawn = blocks, listed, n_kept
         run(n_rows, sampling.keep_rows, key, buckets, plan, g, h, weight, factor, *drawn)
         gradients.sum_blocks(blocks, sums)
-        return self._joined(listed, n_kept, usable, key, factor, out)
+        return Drawn(self._joined(listed, n_kept, usable, key, factor, out), g, h, weight)
 
     def draw_units(
         self,

@@ -192,22 +192,39 @@ def project(
 begin_tree = kernel(fixed_point.begin_tree)
 
 
+@helper
+def round_block(g, h, weight, noise, g_scale, h_scale, nearest, out):
+    """Round and pack a block of gradients; ``noise`` is for those rounded at random."""
+    weighted = weight.shape[0] > 0
+    if nearest:
+        for i in range(out.shape[0]):
+            out[i] = pack_nearest(g[i] * g_scale, h[i] * h_scale, weight[i] if weighted else 1.0)
+    elif weighted:
+        for i in range(out.shape[0]):
+            out[i] = pack_at_random(
+                g[i] * weight[i] * g_scale, h[i] * weight[i] * h_scale, noise[i]
+            )
+    else:
+        for i in range(out.shape[0]):
+            out[i] = pack_at_random(g[i] * g_scale, h[i] * h_scale, noise[i])
+
+
 @kernel
 def quantize(
     counter,  # (1,) int64, INOUT
-    g,  # (n_rows,) float64, IN
-    h,  # (n_rows,) float64, IN
-    weight,  # (n_rows,) float64 or (0,), IN
+    rows,  # (n,) int32, IN: whose gradients these are; (0,): those of all rows
+    g,  # (n,) float64, IN
+    h,  # (n,) float64, IN
+    weight,  # (n,) float64 or (0,), IN
     growth,  # (1,) GROWTH, IN
     nearest,  # round to nearest instead of at random
-    gh,  # (n_rows,) int64 packed, OUT
+    gh,  # (n,) int64 packed, OUT
 ):
     """Round weighted gradients and hessians to integers and pack them.
 
     Random rounding is right on average, so that the error of a sum grows with the root of its rows.
     On small data there are bits to spare and rounding is to nearest."""
-    n = g.shape[0]
-    weighted = weight.shape[0] > 0
+    n, noise = g.shape[0], np.empty(BLOCK, np.uint32)
     g_scale, h_scale, key = (
         1.0 / growth[0].gradient_unit,
         1.0 / growth[0].hessian_unit,
@@ -216,19 +233,17 @@ def quantize(
     block = take_number(counter)
     while block * BLOCK < n:
         begin, end = block * BLOCK, min((block + 1) * BLOCK, n)
-        g_, h_, out = g[begin:end], h[begin:end], gh[begin:end]
-        w_ = weight[begin:end]
-        if nearest:
+        if rows.shape[0] > 0:
+            listed = rows[begin:end]
             for i in range(end - begin):
-                out[i] = pack_nearest(g_[i] * g_scale, h_[i] * h_scale, w_[i] if weighted else 1.0)
-        elif weighted:
-            for i in range(end - begin):
-                out[i] = pack_at_random(
-                    g_[i] * w_[i] * g_scale, h_[i] * w_[i] * h_scale, hash32(key, begin + i)
-                )
+                noise[i] = hash32(key, listed[i])
         else:
             for i in range(end - begin):
-                out[i] = pack_at_random(g_[i] * g_scale, h_[i] * h_scale, hash32(key, begin + i))
+                noise[i] = hash32(key, begin + i)
+        round_block(
+            g[begin:end], h[begin:end], weight[begin:end], noise, g_scale, h_scale, nearest,
+            gh[begin:end],
+        )  # fmt: skip
         block = take_number(counter)
 
 

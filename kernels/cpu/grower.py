@@ -1,6 +1,7 @@
 """Boosted trees: the buffers that growth needs, and the threads that run it."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from gpuboost.exchange import (
     LeafQuantile,
     SplitRules,
 )
-from gpuboost.kernels.cpu import leaf_quantiles, leaves
+from gpuboost.kernels.cpu import leaf_quantiles, leaves, picked
 from gpuboost.kernels.cpu.draws import make_groups, make_weights
 from gpuboost.kernels.cpu.forced import make_forced
 from gpuboost.kernels.cpu.frontier import make_frontier
@@ -53,6 +54,8 @@ RANGE_FEATURES = 64
 #: Most memory for histograms of open nodes. Beyond it histograms are dropped and built again when
 #: needed: slower, same bits.
 POOL_BYTES = 1 << 30
+#: The share of the rows up to which a tree's rows are copied together.
+MOST_PICKED = 0.5
 #: Boosted trees that are handed out together: turning records into arrays takes 10 us a tree one by
 #: one, and 4 us together (63 nodes, 2026-11).
 KEPT_TREES = 16
@@ -130,24 +133,59 @@ class CpuGrower:
         self.trees: list[BoostedTree] = []
         listed = self.sparse or limits.max_leaves > MAX_LABELS
         self.labels = np.empty(n_rows, np.int32 if listed else np.uint8)
+        self.most_picked = 0 if self.sparse else int(MOST_PICKED * n_rows)
+        self.copies: tuple[HostArray, ...] = ()
+        self.picks = False
+
+    def _pick(self, rows: DrawnRows, gh: DeviceArray) -> tuple[Any, ...]:
+        """Gradients and a matrix of some rows, numbered anew: the fields of ``Stages``."""
+        n_features = len(self.stages.n_bins)
+        n_words = -(-n_features // 8)
+        if not self.copies:
+            most = -(-self.most_picked // 8) * 8
+            self.numbers = np.arange(most, dtype=ROW)
+            self.copies = (
+                np.empty(most * n_words, np.uint64),
+                np.empty(most * n_words * 8, np.uint8),
+                np.empty(most, PACKED),
+            )
+        width = -(-len(rows) // 8) * 8
+        by_rows, columns, picked_gh = self.copies
+        apart = len(gh) < len(self.labels)
+        columns = columns[: 8 * n_words * width].reshape(8 * n_words, width)
+        self.team.run_kernel(
+            len(rows) * n_features, picked.pick_rows, self.stages.bins, n_features, rows, gh,
+            by_rows, columns, picked_gh[:0] if apart else picked_gh,
+        )  # fmt: skip
+        return gh if apart else picked_gh, by_rows.view(np.uint8), 8 * n_words, columns
 
     def grow(
         self, rows: DrawnRows, features: DeviceArray, gh: DeviceArray, growth: DeviceArray
     ) -> None:
         """Grow a tree from packed gradients."""
-        n = rows.shape[0]
-        self.stages.rows[:n] = rows
+        n, n_given = rows.shape[0], gh.shape[0]
+        self.picks = n <= self.most_picked and len(features) == self.stages.row_stride
+        if self.picks:
+            gh, *matrix = self._pick(rows, gh)
+            self.stages.rows[:n] = self.numbers[:n]
+        else:
+            matrix = [self.stages.bins, self.stages.row_stride, self.stages.columns]
+            if n_given < self.labels.shape[0]:  # of the rows only
+                gh, given = np.empty(self.labels.shape[0], PACKED), gh
+                gh[rows] = given
+            self.stages.rows[:n] = rows
         self.stages.progress[:] = 0
         control = np.zeros(CONTROL_SIZE, np.int64)
         control[N_THREADS] = self.threads
         stages = Stages(
             features,
             self.stages.columns.first[features] if self.sparse else self.stages.starts,
-            len(features) == self.stages.row_stride,
+            len(features) == len(self.stages.n_bins),
             self.stages.rows[:n],
             self.stages.scratch[:n],
             gh,
             growth,
+            *matrix,
             *self.stages[N_OF_TREE:],
         )
         list_leaves = self.labels.dtype != np.uint8
@@ -201,7 +239,13 @@ class CpuGrower:
             self.team.run_kernel(g.size, leaves.sum_by_labels, *tree, *gradients, self.labels, sums)
         else:
             self.labels[:] = -1
-            tree = nodes, self.leaf_of_label, self.stages.rows[: len(rows)]
+            listed = self.stages.rows[: len(rows)]
+            apart = g.shape[1] < n_rows
+            if self.picks and not apart:
+                listed = rows[listed]
+            elif apart and not self.picks:
+                listed = np.searchsorted(rows, listed).astype(ROW)
+            tree = nodes, self.leaf_of_label, listed, rows
             self.team.run_kernel(g.size, leaves.sum_by_lists, *tree, *gradients, self.labels, sums)
             if len(rows) < n_rows:
                 self.team.run_kernel(

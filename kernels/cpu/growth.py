@@ -56,7 +56,7 @@ SCAN_COST = 1000
 
 
 #: How many fields of ``Stages`` change from tree to tree: the first ones.
-N_OF_TREE = 7
+N_OF_TREE = 10
 
 
 class Stages(NamedTuple):
@@ -70,10 +70,10 @@ class Stages(NamedTuple):
     scratch: Any
     gh: Any
     growth: Any
-    # of all trees
     bins: Any
     row_stride: int
     columns: Any
+    # of all trees
     stored: Any
     codes: Any
     build_ranges: Any

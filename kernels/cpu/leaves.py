@@ -17,7 +17,7 @@ from gpuboost.kernels.cpu.sets import goes_right, question_of, shift_and_limit
 from gpuboost.scalar.formulas import leaf_weight, within
 from gpuboost.scalar.search import first_from
 
-BLOCK = 2048
+BLOCK = 4096
 PREFETCH_ROWS = np.uint64(16)
 #: Columns of the sums: gradient and hessian in 62-bit fixed point, and rows.
 N_SUMS = 3
@@ -82,15 +82,16 @@ def sum_by_labels(
     sets,  # (n_splits, SET_WORDS) uint64, IN; None if there are no categories
     leaf_of_label,  # (n_splits + 1,) int32, IN
     rows,  # (n,) int32, IN: the rows the tree was grown on, ascending
-    g,  # (n_values, n_rows) float64, IN
-    h,  # (n_values, n_rows) float64, IN
-    weight,  # (n_rows,) float64 or (0,), IN
+    g,  # (n_values, n_rows) float64, IN; or (n_values, n), of those rows
+    h,  # like g, IN
+    weight,  # (n_rows,) or (n,) float64, or (0,), IN
     units,  # (n_values, 2) float64, IN: of the sums of gradients and of hessians
     labels,  # (n_rows,) uint8, OUT: of all rows
     sums,  # (n_values, n_nodes, N_SUMS) int64, INOUT: those of the leaves are added to
 ):
     """Label all rows, and add up the gradients of those the tree was grown on."""
     n_rows, n_values, n_nodes = labels.shape[0], sums.shape[0], sums.shape[1]
+    apart, of_drawn = g.shape[1] < n_rows, np.empty(BLOCK, np.uint8)
     own_sums = np.zeros((n_values, leaf_of_label.shape[0], N_SUMS), np.int64)
     block = take_number(counter)
     while block * BLOCK < n_rows:
@@ -98,14 +99,21 @@ def sum_by_labels(
         label_rows(columns[:, begin:end], splits, sets, labels[begin:end])
         n = rows.shape[0]
         first, last = first_from(rows, 0, n, begin), first_from(rows, 0, n, end)
+        if apart:
+            for i in range(np.uint64(last - first)):
+                of_drawn[i] = labels[np.uint64(rows[np.uint64(first) + np.uint64(i)])]
         for k in range(n_values):
             g_, h_, sums_ = g[k], h[k], own_sums[k]
             g_scale, h_scale = 1.0 / units[k, 0], 1.0 / units[k, 1]
-            if rows.shape[0] == n_rows:
+            if apart:
+                g_, h_, w_ = g_[first:last], h_[first:last], weight[first:last]
+                for i in range(np.uint64(last - first)):
+                    add_row(i, np.uint64(of_drawn[i]), g_, h_, w_, g_scale, h_scale, sums_)
+            elif rows.shape[0] == n_rows:
                 for row in range(np.uint64(begin), np.uint64(end)):
                     add_row(row, np.uint64(labels[row]), g_, h_, weight, g_scale, h_scale, sums_)
             else:
-                for i in range(first, last):
+                for i in range(np.uint64(first), np.uint64(last)):
                     row = np.uint64(rows[i])
                     add_row(row, np.uint64(labels[row]), g_, h_, weight, g_scale, h_scale, sums_)
         block = take_number(counter)
@@ -121,12 +129,14 @@ def sum_by_lists(
     counter,  # (1,) int64, INOUT
     nodes,  # (n_nodes,) NODE, IN
     leaf_of_label,  # (n_leaves,) int32, IN
-    listed,  # (n,) int32, IN: the rows the tree was grown on, leaf by leaf
+    listed,  # (n,) int32, IN: places in g of the rows the tree was grown on, leaf by leaf
+    rows,  # (n,) int32, IN: those rows, ascending
     g, h, weight, units,
     labels,  # (n_rows,) int32, OUT: of those rows
     sums,  # (n_values, n_nodes, N_SUMS) int64, INOUT: those of the leaves are added to
 ):  # fmt: skip
     """``sum_by_labels`` for large trees."""
+    apart = g.shape[1] < labels.shape[0]
     label = take_number(counter)
     while label < leaf_of_label.shape[0]:
         leaf = leaf_of_label[label]
@@ -136,12 +146,13 @@ def sum_by_lists(
             g_, h_, sums_ = g[k], h[k], sums[k]
             g_scale, h_scale = 1.0 / units[k, 0], 1.0 / units[k, 1]
             for i in range(np.uint64(leaf_rows.shape[0])):
-                row = np.uint64(leaf_rows[i])
+                at = np.uint64(leaf_rows[i])
+                row = np.uint64(rows[at]) if apart else at
                 ahead = np.uint64(leaf_rows[min(np.uint64(i) + PREFETCH_ROWS, last)])
                 prefetch(g_, ahead)
                 prefetch(h_, ahead)
                 labels[row] = np.int32(label)
-                add_row(row, leaf, g_, h_, weight, g_scale, h_scale, sums_)
+                add_row(at, leaf, g_, h_, weight, g_scale, h_scale, sums_)
         label = take_number(counter)
 
 

@@ -6,7 +6,7 @@ from gpuboost.dtypes import SUM_BLOCK as BLOCK
 from gpuboost.dtypes import SUM_LANES as LANES
 from gpuboost.kernels.cpu._jit import atomic_add, helper, inlined, jitable, kernel, take_number
 from gpuboost.kernels.cpu.draws import choose_first, choose_some
-from gpuboost.kernels.cpu.gradients import add_up
+from gpuboost.kernels.cpu.gradients import add_up, fold
 from gpuboost.scalar import sampling as formulas
 from gpuboost.scalar.formulas import arrival, hash32
 from gpuboost.scalar.sampling import N_BUCKETS
@@ -97,6 +97,7 @@ def any_of(usable, key):
     return usable[word >> np.uint64(32)]
 
 
+any_row = kernel(any_of.py_func)
 begin_sample = kernel(formulas.begin_sample)
 
 
@@ -208,6 +209,79 @@ def keep_rows(
                 g_[i] *= times[i]
                 h_[i] = formulas.scaled_hessian(h_[i], times[i])
             add_up(g_, h_, weight[begin:end], lanes, sums[block, k])
+        block = take_number(counter)
+
+
+@kernel
+def list_drawn(
+    counter,  # (1,) int64, INOUT
+    key,
+    buckets,  # (n_rows,) int16, IN
+    plan,  # (2, N_BUCKETS + 1) float64, IN
+    listed,  # (n_rows,) int32, OUT: the rows of each block that are drawn, from where it begins
+    n_kept,  # (n_blocks,) int64, OUT: how many rows of each block these are
+):
+    """Draw rows by their sizes."""
+    limit, word = np.empty(N_BUCKETS + 1, np.int64), np.empty(BLOCK, np.uint32)
+    for bucket in range(N_BUCKETS + 1):
+        limit[bucket] = np.int64(np.ceil(plan[0, bucket]))  # hashes are whole numbers
+    block = take_number(counter)
+    while block < n_kept.shape[0]:
+        begin, end = block * BLOCK, min((block + 1) * BLOCK, buckets.shape[0])
+        of_block, target = buckets[begin:end], listed[begin:end]
+        for i in range(of_block.shape[0]):  # vectorises, which the list does not
+            word[i] = hash32(key, begin + i)
+        n = np.uint64(0)
+        for i in range(np.uint64(of_block.shape[0])):
+            target[n] = np.int32(np.uint64(begin) + np.uint64(i))
+            n += np.uint64(np.int64(word[i]) < limit[np.uint64(of_block[i])])
+        n_kept[block] = np.int64(n)
+        block = take_number(counter)
+
+
+@kernel
+def take_drawn(
+    counter,  # (1,) int64, INOUT
+    listed,  # (n_rows,) int32, IN: the rows of each block that are drawn, from where it begins
+    begins,  # (n_blocks + 1,) int64, IN: their places among all rows that are drawn
+    buckets,  # (n_rows,) int16, IN
+    plan,  # (2, N_BUCKETS + 1) float64, IN
+    g,  # (n_outputs, n_rows) float64, IN
+    h,  # (n_outputs, n_rows) float64, IN
+    weight,  # (n_rows,) float64 or (0,), IN
+    rows,  # (n,) int32, OUT: all rows that are drawn
+    drawn_g,  # (n_outputs, n) float64, OUT: times how often each row counts
+    drawn_h,  # (n_outputs, n) float64, OUT: likewise
+    drawn_weight,  # (n,) float64 or (0,), OUT
+    sums,  # (n_blocks, n_outputs, 2) float64, OUT: weighted sums of |drawn_g| and drawn_h
+):
+    """The rows that are drawn, and what belongs to them."""
+    times, lanes = np.empty(BLOCK), np.empty((2, LANES))
+    weighted = weight.shape[0] > 0
+    block = take_number(counter)
+    while block < sums.shape[0]:
+        begin, end = begins[block], begins[block + 1]
+        own, target = listed[block * BLOCK : block * BLOCK + end - begin], rows[begin:end]
+        for i in range(own.shape[0]):
+            row = np.uint64(own[i])
+            target[i] = own[i]
+            times[i] = plan[1, np.uint64(buckets[row])]
+            if weighted:
+                drawn_weight[begin + i] = weight[row]
+        for k in range(g.shape[0]):
+            g_, h_, out_g, out_h = g[k], h[k], drawn_g[k, begin:end], drawn_h[k, begin:end]
+            g_lanes, h_lanes = lanes[0], lanes[1]
+            for lane in range(LANES):
+                g_lanes[lane], h_lanes[lane] = 0.0, 0.0
+            for i in range(own.shape[0]):
+                row = np.uint64(own[i])
+                one_g, one_h = g_[row] * times[i], formulas.scaled_hessian(h_[row], times[i])
+                w, lane = weight[row] if weighted else 1.0, row % np.uint64(LANES)
+                out_g[i], out_h[i] = one_g, one_h
+                # the sums of all rows, as the others add 0: see ``add_up``
+                g_lanes[lane] += abs(one_g) * w
+                h_lanes[lane] += one_h * w
+            sums[block, k, 0], sums[block, k, 1] = fold(g_lanes), fold(h_lanes)
         block = take_number(counter)
 
 

@@ -14,6 +14,7 @@ from gpuboost.exchange import (
     ClassicalGrower,
     Codes,
     DeviceArray,
+    Drawn,
     DrawnRows,
     EnsembleLike,
     FeatureMatrix,
@@ -290,17 +291,19 @@ class CudaBackend:
 
     def quantize(
         self,
+        rows: DrawnRows,
         g: DeviceArray,
         h: DeviceArray,
         weight: DeviceArray,
         growth: DeviceArray,
         nearest: bool,
         out: DeviceArray,
-    ) -> None:
-        """Packed fixed-point gradients into ``out``."""
+    ) -> DeviceArray:
+        """Packed fixed-point gradients of all rows, in ``out``."""
         gradients.QUANTIZE[nearest](
             g.shape[0], g, h, weight, np.bool_(weight.size > 0), growth, out
         )
+        return out
 
     def residual_quantile(
         self,
@@ -446,7 +449,7 @@ class CudaBackend:
         key: np.uint32,
         factor: DeviceArray,
         out: DeviceArray,
-    ) -> DrawnRows:
+    ) -> Drawn:
         """Rows of one round, drawn by the size of their gradients; (rows, how many)."""
         n_rows, n_buckets = g.shape[1], N_BUCKETS + 1
         sample = self._scratch("sample", (1,), SAMPLE)
@@ -469,7 +472,7 @@ class CudaBackend:
         sampling.FILL_PLAN(n_buckets, by_size, sample, plan)
         sampling.KEEP_ROWS(n_rows, key, buckets, plan, g, h, factor)
         self._reduce("sum_gradients", (g, h), weight, n_rows, sums)
-        return self._collect(usable, 0.0, key, factor, True, out)
+        return Drawn(self._collect(usable, 0.0, key, factor, True, out), g, h, weight)
 
     def draw_units(
         self,

@@ -20,7 +20,8 @@ def drawn(device, how, weighted, n=2600):
         arrays = [backend.put(a) for a in (g, h, weight, np.ones((2, 2)), usable.astype(ROW))]
         factor, out = backend.empty((n,), np.float64), backend.empty((len(usable),), ROW)
         g, h, weight, sums, usable = arrays
-        rows = backend.draw_by_gradient(usable, how, g, h, weight, sums, np.uint32(7), factor, out)
+        given = usable, how, g, h, weight, sums, np.uint32(7), factor, out
+        rows = backend.draw_by_gradient(*given).rows
         if isinstance(rows, tuple):
             rows = backend.to_host(rows[0])[: int(backend.to_host(rows[1])[0])]
         return [rows, *(backend.to_host(a) for a in (factor, g, h, sums))]

@@ -34,7 +34,7 @@ def test_sums_are_right_on_average(rng, method):
         part, sums, sizes = np.arange(n) % 3 == 0, [], []
         for key in range(400):
             gradient, hessian, total = g.copy(), h.copy(), np.array([[np.abs(g).sum(), h.sum()]])
-            rows = draws.draw(np.uint32(key), gradient, hessian, np.empty(0), total)
+            rows = draws.draw(np.uint32(key), gradient, hessian, np.empty(0), total).rows
             kept = np.zeros(n, bool)
             kept[rows] = True
             assert (gradient[0, ~kept] == 0).all() and (hessian[0, ~kept] == 0).all()
@@ -44,6 +44,40 @@ def test_sums_are_right_on_average(rng, method):
     error = np.std(sums, axis=0) / 20  # of the mean of 400
     assert (np.abs(np.mean(sums, axis=0) - [g[0, part].sum(), h[0, part].sum()]) < 4 * error).all()
     assert np.mean(sizes) == pytest.approx(600, rel=0.02)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("subsample", [0.3, 1e-9])
+@pytest.mark.parametrize("method", METHODS)
+def test_gradients_put_apart_are_those_of_the_rows_in_place(rng, method, subsample, weighted):
+    n = 9000
+    weight = rng.exponential(size=n) * (rng.random(n) > 0.1) if weighted else np.empty(0)
+    usable = np.flatnonzero(weight > 0 if weighted else np.ones(n)).astype(np.int32)
+    g, h = rng.normal(size=(2, n)) ** 3, rng.random((2, n))
+    params = BoostParams(subsample=subsample, sampling_method=method)
+    found = []
+    for only_drawn in (False, True):
+        own = g.copy(), h.copy(), weight, np.array([[2.0, 1.0], [3.0, 1.0]])
+        with get_backend("cpu", 2) as backend:
+            draws = RowSampler(usable, n, params, None, False, backend, only_drawn)
+            found.append((draws.draw(np.uint32(5), *own), own[3]))
+    (whole, sums), (apart, own_sums) = found
+    assert whole.g.shape == (2, n) and apart.g.shape == (2, len(apart.rows))
+    np.testing.assert_array_equal(whole.rows, apart.rows)
+    np.testing.assert_array_equal(whole.g[:, whole.rows], apart.g)
+    np.testing.assert_array_equal(whole.h[:, whole.rows], apart.h)
+    np.testing.assert_array_equal(sums, own_sums)
+    if weighted:
+        np.testing.assert_array_equal(weight[whole.rows], apart.weight)
+
+
+def test_a_bad_hessian_is_found_in_a_row_that_is_not_drawn(rng):
+    g, h, sums = np.ones((1, 900)), np.ones((1, 900)), np.array([[900.0, np.nan]])
+    params = BoostParams(subsample=0.3, sampling_method="mvs")
+    with get_backend("cpu", 1) as backend:
+        draws = RowSampler(np.arange(900, dtype=np.int32), 900, params, None, False, backend, True)
+        draws.draw(np.uint32(5), g, h, np.empty(0), sums)
+    assert np.isnan(sums[0, 1])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -80,9 +114,9 @@ def test_threads_draw_the_same_rows(table, method, classes):
 
 def test_top_rate_is_the_part_that_is_kept_for_certain():
     params = BoostParams(subsample=0.3, sampling_method="goss")
-    assert gradient_sample(params, 1000) == (False, 300.0, pytest.approx(200.0), 0.0)
-    params = BoostParams(subsample=0.3, sampling_method="goss", top_rate=0.1)
-    assert gradient_sample(params, 1000).n_top == pytest.approx(100.0)
+    assert gradient_sample(params, 1000) == (False, 300.0, pytest.approx(100.0), 0.0, False)
+    params = BoostParams(subsample=0.3, sampling_method="goss", top_rate=0.2)
+    assert gradient_sample(params, 1000).n_top == pytest.approx(200.0)
     params = BoostParams(subsample=0.3, sampling_method="mvs", reg_lambda=4.0)
     assert gradient_sample(params, 1000).root == 2.0
 
@@ -96,7 +130,7 @@ def test_rows_of_a_group_are_drawn_together(rng):
             np.arange(400, dtype=np.int32), 400, BoostParams(subsample=0.5), units, False, backend
         )
         for key in range(300):
-            rows = draws.draw(np.uint32(key), None, None, None, None)
+            rows = draws.draw(np.uint32(key), None, None, None, None).rows
             names, counts = np.unique(groups[rows], return_counts=True)
             if len(rows) > 1:  # chance may keep no group: one row is drawn then
                 assert (counts == 50).all()
