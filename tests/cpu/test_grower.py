@@ -7,6 +7,7 @@ from gpuboost.backend import get_backend
 from gpuboost.config import BoostParams
 from gpuboost.data.features import FeatureMap
 from gpuboost.data.summary import Summary
+from gpuboost.exchange import LeafQuantile
 from gpuboost.kernels.cpu import grower
 from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.training.boosting import Booster
@@ -31,25 +32,20 @@ def grown(backend, rng):
     return boosting, y
 
 
-def test_other_leaf_values_come_from_the_rows_of_each_leaf(grown):
+def test_leaf_values_are_medians_of_the_residuals_of_their_rows(grown):
     boosting, y = grown
-    own, asked = boosting.grower, []
-
-    def highest(rows):
-        asked.append(rows)
-        return y[rows].max()
-
+    own, raw = boosting.grower, np.full((1, 300), 0.25)
     rows = np.arange(50, 300, dtype=np.int32)
     before = own.trees[-1].values.copy()
-    own.replace_leaf_values(rows, highest)
-    assert all((np.diff(leaf_rows) > 0).all() for leaf_rows in asked)
-    np.testing.assert_array_equal(np.sort(np.concatenate(asked)), rows)
+    weights, medians = (NONE, NONE, 1.0), [LeafQuantile(0.5, 0.0)]
+    own.set_leaf_quantiles(rows, y[None], raw, weights, medians, boosting.growth, 0.5)
     nodes, values = own.trees[-1].nodes, own.trees[-1].values
     inner = nodes["left"] >= 0
     np.testing.assert_array_equal(values[inner], before[inner])
     leaf_of_row = own.leaf_of_label[own.labels[rows]]
     for leaf in np.unique(leaf_of_row):
-        assert values[leaf, 0] == y[rows[leaf_of_row == leaf]].max()
+        median = np.median(y[rows[leaf_of_row == leaf]] - 0.25)
+        assert values[leaf, 0] == pytest.approx(0.5 * median, rel=1e-15)
 
 
 def test_trees_are_handed_out_a_few_at_a_time(grown):

@@ -151,7 +151,7 @@ def test_a_matrix_of_float32_is_not_copied(kind):
     model.predict(x)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < x.nbytes // 4 * 2 + 100 * len(x)
+    assert peak < x.nbytes // 4 * 2 + 120 * len(x)  # scores, targets, gradients and the like
 
 
 # --- categories
