@@ -280,7 +280,7 @@ CLASS_VALUES = {
     "focal",
 }  # fmt: skip
 NUMBER_VALUES = {
-    "squared_error", "absolute_error", "poisson", "mae", "square", "adaptive_huber", "normal",
+    "squared_error", "friedman_mse", "absolute_error", "poisson", "mae", "square", "adaptive_huber", "normal",
     "quantile", "huber", "tweedie",
 }  # fmt: skip
 
