@@ -151,7 +151,7 @@ def test_text_that_may_be_no_category(x):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("objective", "mse", "objective must be one of 'squared_error'; got 'mse'"),
+        ("objective", "mse", "objective must be one of 'squared_error', .*; got 'mse'"),
         ("device", "tpu", "device must be 'auto', 'cpu', 'cuda' or 'cuda:N'; got 'tpu'"),
         (
             "importance_type",

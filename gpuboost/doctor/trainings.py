@@ -72,11 +72,14 @@ def _boosting() -> dict[str, Training]:
     }  # fmt: skip
     losses: dict[str, dict[str, Any]] = {
         "absolute error": {"objective": "absolute_error"},
+        "absolute error, monotone": {
+            "objective": "absolute_error", "monotone_constraints": {0: 1},
+        },
         "adaptive Huber": {"objective": "adaptive_huber", "subsample": 0.6},
         "three quantiles": {"objective": "quantile", "alpha": [0.1, 0.5, 0.9]},
         "expectile": {"objective": "expectile", "alpha": 0.8},
         "distribution": {"objective": "normal"},
-    }
+    }  # fmt: skip
     for name, parameters in losses.items():
         out[f"boosting, {name}"] = Training("GPUBoostRegressor", "values", small | parameters)
     for name, parameters in options.items():

@@ -159,7 +159,18 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         if self.warm_start and params.refit:
             raise ValueError("warm_start must be False with refit=True, which trains anew")
         self._check_out_of_bag(params)
-        self._named_objective()
+        objective = self._named_objective()
+        alpha = getattr(self, "alpha", None)
+        if (
+            alpha is not None
+            and self.objective != "quantile"
+            and "alpha" not in objective.parameters
+        ):
+            # no error: scikit-learn's checks of regressors set alpha wherever it is
+            warnings.warn(
+                f"alpha has no effect with objective={self.objective!r}; got alpha={alpha!r}",
+                stacklevel=3,
+            )
         check_device(self.device)
         n_threads(self.n_jobs)
         self._given_base_score()
@@ -345,14 +356,15 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         for name, value in given.items():
             if self.objective == "quantile" and isinstance(value, (list, tuple, np.ndarray)):
                 return quantiles_objective(check_levels(name, value))
-            if name not in objective.own_parameters:
+            if name not in objective.own_parameters and name != "alpha":
                 others = [o for o in self._objectives if name in OBJECTIVES[o].own_parameters]
                 raise ValueError(
                     f"{name} must be None with objective={self.objective!r}, and may be given with "
                     f"{', '.join(map(repr, others))} only; got {value!r}"
                 )
             LOSS_PARAMETERS[name].check(name, value)
-        return objective.with_parameters(**{name: float(given[name]) for name in given})
+        used = [name for name in given if name in objective.own_parameters]
+        return objective.with_parameters(**{name: float(given[name]) for name in used})
 
     def _given_base_score(self) -> np.ndarray | None:
         """Raw scores before the first tree, if they are given."""

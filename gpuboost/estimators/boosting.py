@@ -541,12 +541,11 @@ class GPUBoostClassifier(TreesOfClasses, RoundsOfTrees, BaseBoost):
         "exponential", the loss of AdaBoost, which is more sensitive to wrong labels.
     gamma : float or None, default=None
         With ``objective="focal"``, the power of the probability of the wrong class that the log
-        loss is multiplied by; 0 is log loss, None means 2. Other losses have no gamma. (XGBoost's
-        ``gamma`` is called ``min_split_gain`` here.)
+        loss is multiplied by; 0 is log loss, None means 2. Other losses have no gamma. What XGBoost
+        calls ``gamma`` is ``min_split_gain``.
     base_score : float or array-like, default=None
         Raw score before the first tree, or one for each class or label: log odds of the second
-        of two classes. None means the constant with the
-        lowest loss.
+        of two classes. None means the constant with the lowest loss.
     n_estimators : int, default=100
         Number of boosting iterations. For several classes or outputs, one tree for each is grown
         in each iteration.

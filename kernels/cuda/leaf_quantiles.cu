@@ -1,9 +1,9 @@
 // Leaf values that follow from the residuals of the rows of a leaf: quantiles by counting. See
 // gpuboost/scalar/selection.py, and kernels/cpu/leaf_quantiles.py for the same on the CPU.
 //
-// Residuals become keys, unsigned integers in the same order. Their digits of eight bits are counted
-// from the highest on, each among the keys that begin like the one that is looked for. Weights are
-// whole numbers, so that nothing depends on the order of rows.
+// Residuals become keys, unsigned integers in the same order. Their digits of eight bits are
+// counted from the highest on, each among the keys that begin like the one that is looked for.
+// Weights are whole numbers, so that nothing depends on the order of rows.
 
 constexpr int DIGITS = 256, DIGIT_BITS = 8;
 
@@ -29,7 +29,8 @@ __device__ __forceinline__ bool is_edge(i64 so_far, i64 total, double level) {
 
 __device__ __forceinline__ double quantile_of(const KeySearch& search, double level) {
     const double value = value_of(search.key);
-    return is_edge(search.upto, search.total, level) ? 0.5 * value + 0.5 * value_of(search.next) : value;
+    if (!is_edge(search.upto, search.total, level)) return value;
+    return 0.5 * value + 0.5 * value_of(search.next);
 }
 
 // The unit of sums of limited distances: 1 / the largest power of two up to MEAN_ROOM / total,

@@ -42,7 +42,7 @@ def few(monkeypatch, tmp_path):
     """A full run of two checks on the emulated device, in a folder of its own."""
     monkeypatch.setenv("GPUBOOST_EMULATE_CUDA", "1")
     monkeypatch.chdir(tmp_path)
-    items = [Item("operations", "metric rmse"), Item("comparison", "higgs-depth")]
+    items = [Item("operations", "metric rmse (identity)"), Item("comparison", "higgs-depth")]
     monkeypatch.setattr(full, "everything", lambda: items)
     monkeypatch.setattr(full, "EMULATED", Sizes(small=300, large=400, rates=300))
     return items
@@ -60,7 +60,7 @@ def test_full_writes_two_files(few, tmp_path, capsys):
 
 
 def test_full_with_a_failure(few, monkeypatch, capsys):
-    failed = Check("operations", "metric rmse", FAILED, "other bits")
+    failed = Check("operations", "metric rmse (identity)", FAILED, "other bits")
     monkeypatch.setattr(full.worker, "run_items", lambda *_, **__: iter([failed]))
     assert main(["doctor", "--full", "--out", "my/run.1", "--minutes", "5", "--json"]) == 1
     record = json.loads(capsys.readouterr().out)

@@ -312,7 +312,7 @@ TOGETHER = {
         {"warm_start": True, "n_estimators": 2, AFTER: {"n_estimators": 4}},
         {"objective": "exponential", "classes": 3},
         {"objective": "focal", "classes": 3},
-        {"alpha": 0.5},
+        {"delta": 0.5},
         {"gamma": 1.0},
         {"objective": "quantile", "alpha": [0.5, 0.1]},
         {"objective": "poisson", "negative": True},

@@ -42,7 +42,9 @@ OF_ALL_KERNELS = (
     "boosting, sparse matrix, leafwise", "boosting, leaves of several outputs",
     "boosting, rows drawn by size", "boosting, rows drawn, large gradients kept",
     "boosting, groups drawn, out of bag", "boosting, categories, leafwise",
-    "boosting, categories, symmetric", "tree, many rows", "tree, categories",
+    "boosting, categories, symmetric", "boosting, absolute error, monotone",
+    "boosting, adaptive Huber",
+    "tree, many rows", "tree, categories",
     "tree, cuts in the middle", "RandomForestRegressor",
 )  # fmt: skip
 

@@ -87,9 +87,11 @@ ALLOWED = {
         ],
         "lists are for several outputs, balanced bags for forests",
     ),
+    "base_score": ([BOOSTING[:1], BOOSTING[1:]], "log odds of classes, or values of y"),
+    "warm_start": ([BOOSTING, FORESTS], "iterations or trees"),
     "device": (
-        [BOOSTING, TREES + FORESTS + ADABOOST],
-        "which device is taken by default; exact trees are grown on the CPU",
+        [BOOSTING, TREES + FORESTS, ADABOOST],
+        "which device is taken by default; exact trees and other estimators are not for GPUs",
     ),
     "random_state": ([BOOSTING, TREES + FORESTS + ADABOOST], "boosting says that it rounds too"),
     "ccp_alpha": ([TREES, FORESTS], "forests prune all trees by one price"),

@@ -163,10 +163,14 @@ def test_categories_of_any_kind(values, tmp_path):
     np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
 
 
-def test_categories_that_a_file_cannot_hold_are_refused_by_fit():
+def test_categories_that_are_neither_text_nor_numbers_are_saved_by_their_text(tmp_path):
     column = np.array([(1, 2), (3, 4)] * 10 + [None], dtype=object)[:20, None]
-    with pytest.raises(ValueError, match="categorical column 0 must hold text or numbers; got"):
-        gb.DecisionTreeRegressor(categorical_features=[0]).fit(column, np.arange(20.0))
+    y = np.arange(20) % 2
+    model = gb.DecisionTreeRegressor(categorical_features=[0]).fit(column, y)
+    model.save_model(tmp_path / "model.gb")
+    loaded = gb.load_model(tmp_path / "model.gb")
+    np.testing.assert_array_equal(loaded.predict(column), y)
+    np.testing.assert_array_equal(loaded.predict([["(3, 4)"], ["(1, 2)"]]), [1.0, 0.0])
 
 
 def test_predictions_in_a_fresh_process(tmp_path):

@@ -282,7 +282,8 @@ PARAMETERS = [
     (
         "criterion",
         "mse",
-        "criterion must be one of 'squared_error', 'absolute_error', 'poisson'; got 'mse'",
+        "criterion must be one of 'squared_error', 'friedman_mse', 'absolute_error', 'poisson'; "
+        "got 'mse'",
     ),
     ("criterion", "gini", "criterion must be one of .*; got 'gini'"),
     (

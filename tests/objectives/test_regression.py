@@ -224,7 +224,7 @@ def test_names_of_other_libraries_are_told_ours():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"alpha": 0.5}, "alpha must be None with objective='squared_error'.*'quantile'.*got 0.5"),
+        ({"alpha": 1.5}, "alpha must be a number above 0 and below 1; got 1.5"),
         ({"objective": "poisson", "power": 1.5}, "power must be None .* 'tweedie' only"),
         ({"objective": "adaptive_huber", "delta": 1.0}, "delta must be None .* 'huber'"),
         ({"objective": "quantile", "alpha": 1.0}, "alpha must be a number above 0 and below 1"),
@@ -238,6 +238,12 @@ def test_names_of_other_libraries_are_told_ours():
 def test_parameters_that_cannot_be_meant(options, message):
     with pytest.raises((ValueError, TypeError), match=message):
         gb.GPUBoostRegressor(n_estimators=1, **options).fit(X4, [1, 2, 3, 4])
+
+
+def test_alpha_without_effect_is_told():
+    model = gb.GPUBoostRegressor(n_estimators=1, alpha=0.5)
+    with pytest.warns(UserWarning, match="alpha has no effect with objective='squared_error'"):
+        model.fit(X4, [1, 2, 3, 4])
 
 
 @pytest.mark.parametrize(

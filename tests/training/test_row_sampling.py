@@ -213,7 +213,11 @@ def test_early_stopping_by_the_rows_left_out(table):
         ({"oob_score": 1}, {}, "oob_score must be True or False; got 1"),
         ({"subsample": {7: 0.5}}, {}, "subsample has a class that y does not have: 7"),
         ({"subsample": {0: 2.0}}, {}, "subsample of class 0 must be a number above 0.*got 2.0"),
-        ({"subsample": 0.5, "early_stopping_rounds": 3}, {}, "needs an eval_set, validation_fraction"),
+        (
+            {"subsample": 0.5, "early_stopping_rounds": 3},
+            {},
+            "needs an eval_set, validation_fraction",
+        ),
     ],
 )
 def test_bad_input_is_named(rng, options, fit, message):
