@@ -406,6 +406,12 @@ BOOSTING = {
         n_estimators=2,
     ),
     "several labels": several_labels,
+    "absolute error, monotone, weights": boosting(
+        0, objective="absolute_error", max_depth=4, weighted=True, n_estimators=2, **MONOTONE
+    ),
+    "adaptive Huber, drawn rows": boosting(
+        0, objective="adaptive_huber", max_depth=3, subsample=0.7, n_estimators=2
+    ),
     "depthwise, rounded at random": rounded_at_random,
     "depthwise, little shared memory": little_shared_memory,
     "sets of categories": sets_of_categories,

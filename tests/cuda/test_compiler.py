@@ -20,7 +20,16 @@ import compiling
 import ptx_cases
 
 from gpuboost.dtypes import GROWTH, NODE, SAMPLE, SET_NODE, WALK_NODE
-from gpuboost.kernels.cuda import binning, compiler, gradients, predict, rowwise, sampling
+from gpuboost.kernels.cuda import (
+    binning,
+    compiler,
+    gradients,
+    leaf_quantiles,
+    predict,
+    rowwise,
+    sampling,
+)
+from gpuboost.kernels.cuda.records import STATE
 from gpuboost.kernels.emulation.ptx import compilers
 from gpuboost.objectives.losses import OBJECTIVES
 from gpuboost.objectives.metrics import ROW_METRICS
@@ -235,8 +244,11 @@ def row_kernels():
         gradients.group_gradients(centred_in_group, 1),
         (f8, matrix, i4, i8, matrix, matrix, matrix, *one_parameter),
     )
+    state = np.empty(1, STATE)
+    out["order_leaves"] = leaf_quantiles.ORDER_LEAVES, (nodes, state, i4, i4, matrix, matrix)
     for metric in ROW_METRICS:
-        out[f"metric-{metric.name}"] = (
+        name = f"metric-{metric.name}"
+        out[f"{name}-{metric.reads}" if name in out else name] = (
             gradients.metric_values(metric.row_value, metric.per_row, 0),
             (f8, matrix, np.float64(1), matrix, f8),
         )
