@@ -98,6 +98,15 @@ def boosting(
     return fit
 
 
+def leaves_from_residuals(*options):
+    """Fits of losses whose leaves hold quantiles of residuals."""
+
+    def fit(device):
+        return [boosting(0, max_depth=3, n_estimators=2, **own)(device) for own in options]
+
+    return fit
+
+
 #: Three orders of growth, with and without penalties and columns that are drawn.
 OF_EVERY_ORDER = (
     {"max_depth": 4, **PENALTIES, **DRAWN_COLUMNS},
@@ -406,11 +415,19 @@ BOOSTING = {
         n_estimators=2,
     ),
     "several labels": several_labels,
-    "absolute error, monotone, weights": boosting(
-        0, objective="absolute_error", max_depth=4, weighted=True, n_estimators=2, **MONOTONE
+    "leaf values from residuals": leaves_from_residuals(
+        {"objective": "absolute_error", "weighted": True},
+        {"objective": "huber", "delta": 0.4, "subsample": 0.6, "sampling_method": "goss"},
+        {"objective": "adaptive_huber", "weighted": True, "subsample": 0.7},
+        {"objective": "quantile", "alpha": [0.2, 0.5], "weighted": True, "subsample": 0.6,
+         "sampling_method": "mvs"},
+        {"objective": "quantile", "alpha": 0.25, "n": 64, "missing": False},
     ),
-    "adaptive Huber, drawn rows": boosting(
-        0, objective="adaptive_huber", max_depth=3, subsample=0.7, n_estimators=2
+    "leaf values from residuals, monotone": leaves_from_residuals(
+        {"objective": "absolute_error", "weighted": True, **MONOTONE},
+        {"objective": "huber", "delta": 0.4, "subsample": 0.6, "sampling_method": "goss",
+         **MONOTONE},
+        {"objective": "adaptive_huber", "n": 60, **MONOTONE},
     ),
     "depthwise, rounded at random": rounded_at_random,
     "depthwise, little shared memory": little_shared_memory,
