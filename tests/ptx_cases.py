@@ -98,11 +98,12 @@ def boosting(
     return fit
 
 
-def leaves_from_residuals(*options):
+def leaves_from_residuals(*options, **common):
     """Fits of losses whose leaves hold quantiles of residuals."""
 
     def fit(device):
-        return [boosting(0, max_depth=3, n_estimators=2, **own)(device) for own in options]
+        fits = [{"max_depth": 3, "n_estimators": 2, **common, **own} for own in options]
+        return [boosting(0, **own)(device) for own in fits]
 
     return fit
 
@@ -424,10 +425,10 @@ BOOSTING = {
         {"objective": "quantile", "alpha": 0.25, "n": 64, "missing": False},
     ),
     "leaf values from residuals, monotone": leaves_from_residuals(
-        {"objective": "absolute_error", "weighted": True, **MONOTONE},
-        {"objective": "huber", "delta": 0.4, "subsample": 0.6, "sampling_method": "goss",
-         **MONOTONE},
-        {"objective": "adaptive_huber", "n": 60, **MONOTONE},
+        {"objective": "absolute_error", "weighted": True},
+        {"objective": "huber", "delta": 0.4, "subsample": 0.6, "sampling_method": "goss"},
+        {"objective": "adaptive_huber", "n": 60},
+        min_samples_leaf=2, **WIDE, **MONOTONE,
     ),
     "depthwise, rounded at random": rounded_at_random,
     "depthwise, little shared memory": little_shared_memory,
