@@ -439,7 +439,7 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
         return ensemble, replace(history, best_round=n_rounds - 1)
 
     def _check_outputs(self, objective: Objective, y: np.ndarray) -> int:
-        """How many scores a row of one class or value has; raises if the objective has other."""
+        """How many outputs a tree may have; raises if the objective has several for one target."""
         if objective.n_scores is not None and y.ndim == 2:
             raise ValueError(
                 f"y must have one column for objective={self.objective!r}, which predicts "
@@ -755,13 +755,9 @@ class BaseBoost(LeavesOfTrees, TrainedInRounds, BaseTrees):
             hasattr(self, "best_score_") == hasattr(self, "best_iteration_"),
             "there is a best score without a best round, or the other way round",
         )
-        lengths = {
-            name: len(scores)
-            for metrics in self.evals_result_.values()
-            for name, scores in metrics.items()
-        }
-        for name, n_values in lengths.items():
-            need(n_values > 0, f"the metric {name[:50]!r} has no values")
+        for metrics in self.evals_result_.values():
+            for name, scores in metrics.items():
+                need(scores, f"the metric {name[:50]!r} has no values")
 
     @property
     def best_iteration_(self) -> int:
