@@ -427,7 +427,7 @@ BOOSTING = {
     "leaf values from residuals, monotone": leaves_from_residuals(
         {"objective": "absolute_error", "weighted": True},
         {"objective": "huber", "delta": 0.4, "subsample": 0.6, "sampling_method": "goss"},
-        {"objective": "adaptive_huber", "n": 60},
+        {"objective": "adaptive_huber", "n": 60, "weighted": True},
         min_samples_leaf=2, **WIDE, **MONOTONE,
     ),
     "depthwise, rounded at random": rounded_at_random,
